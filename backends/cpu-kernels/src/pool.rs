@@ -39,9 +39,9 @@ struct State {
     warning: Option<String>,
 }
 
-/// Workers that run, or the decision to do without.
 #[derive(Debug)]
 struct Workers {
+    /// `None` to compute on the calling thread.
     rayon: Option<rayon::ThreadPool>,
     generation: u64,
 }
@@ -162,8 +162,11 @@ impl Pool {
     /// Runs `f` on a worker, waits, and returns its result; with the number of workers that
     /// f may keep busy. A panic of `f` unwinds into the caller.
     pub(crate) fn install<R: Send>(&self, f: impl FnOnce(usize) -> R + Send) -> R {
+        if self.alone() {
+            return f(1);
+        }
         let _section = fork::running();
-        match self.workers().as_deref().and_then(Workers::rayon) {
+        match &self.workers().rayon {
             Some(rayon) => rayon.install(|| f(rayon.current_num_threads())),
             None => f(1),
         }
@@ -172,8 +175,11 @@ impl Pool {
     /// Runs `runner` on up to `n` workers at once, and at least on one thread; waits for
     /// all of them. The runner must not panic.
     pub(crate) fn spread(&self, n: usize, runner: &(dyn Fn() + Sync)) {
+        if self.alone() {
+            return runner();
+        }
         let _section = fork::running();
-        match self.workers().as_deref().and_then(Workers::rayon) {
+        match &self.workers().rayon {
             Some(rayon) => rayon.in_place_scope(|scope| {
                 for _ in 0..n.min(rayon.current_num_threads()) {
                     scope.spawn(|_| runner());
@@ -183,19 +189,21 @@ impl Pool {
         }
     }
 
-    /// The workers, started now if need be; `None` to compute on the calling thread.
-    fn workers(&self) -> Option<Arc<Workers>> {
-        // A process forked off inside a task has a calling thread that rayon takes for a
-        // worker of the dead pool; it computes alone.
-        if (self.threads == 1 && self.cores.is_none()) || fork::orphaned() {
-            return None;
-        }
+    /// Whether the calling thread computes by itself: there is but one thread, or this
+    /// process was forked off inside a task, so that rayon takes the thread for a worker of
+    /// the dead pool.
+    fn alone(&self) -> bool {
+        (self.threads == 1 && self.cores.is_none()) || fork::orphaned()
+    }
+
+    /// The workers, started now if need be.
+    fn workers(&self) -> Arc<Workers> {
         let _critical = fork::critical();
         let mut state = self.lock();
         if let Some(workers) = &state.workers
             && workers.generation == fork::generation()
         {
-            return Some(workers.clone());
+            return workers.clone();
         }
         abandon(state.workers.take());
         let (rayon, warning) = start(self.threads, self.cores.as_ref(), &self.unbound);
@@ -205,17 +213,11 @@ impl Pool {
         });
         state.workers = Some(workers.clone());
         state.warning = warning.or(state.warning.take());
-        Some(workers)
+        workers
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Workers {
-    fn rayon(&self) -> Option<&rayon::ThreadPool> {
-        self.rayon.as_ref()
     }
 }
 

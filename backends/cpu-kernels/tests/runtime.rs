@@ -70,6 +70,12 @@ fn eventually(what: &str, f: impl Fn() -> bool) {
     }
 }
 
+/// Waits until this process has `n` pool threads: they take their names, and go, when they
+/// get to run.
+fn have_workers(n: usize) {
+    eventually(&format!("{n} workers"), || workers().len() == n);
+}
+
 /// 0 + 1 + ... + (n - 1), computed by tasks.
 fn sum(par: Par, n: usize) -> usize {
     let total = AtomicUsize::new(0);
@@ -220,13 +226,13 @@ fn work_stays_on_the_pools_own_workers() {
         ];
         assert_eq!(workers(), names);
         drop(two);
-        eventually("workers stop", || workers().len() == 3);
+        have_workers(3);
         drop(three);
-        eventually("workers stop", || workers().is_empty());
+        have_workers(0);
         for _ in 0..100 {
             assert_eq!(sum(Par::Pool(&pool(3)), 10), 45);
         }
-        eventually("dropped pools leave no thread", || workers().is_empty());
+        have_workers(0);
     });
 }
 
@@ -253,7 +259,7 @@ fn workers_run_on_the_listed_cores() {
             })
             .unwrap();
         assert_eq!(seen.into_inner().unwrap(), HashSet::from([vec![core]]));
-        assert_eq!(workers().len(), 2);
+        have_workers(2);
         assert_eq!(current_affinity(), allowed, "the caller is not bound");
         assert_eq!(pool.take_warning(), None);
     });
@@ -270,7 +276,9 @@ fn panics_become_errors() {
             assert!(i != 5, "task {i} is odd");
         });
         assert_eq!(text(result.unwrap_err()), "internal error: task 5 is odd");
-        assert!(run.into_inner() < 1000, "the rest is left out");
+        if let Par::Seq = par {
+            assert_eq!(run.into_inner(), 6, "the rest is left out");
+        }
         let result = par.for_each_with(10, || panic!("no scratch"), |(), _| ());
         assert_eq!(text(result.unwrap_err()), "internal error: no scratch");
         let result = par.run(|| -> usize { std::panic::panic_any(7u8) });
@@ -293,13 +301,16 @@ fn cancelling_stops_between_tasks() {
                 assert!(Cancel::current().is_some());
                 other.scope(|| sum(par, 3));
                 run.fetch_add(1, SeqCst);
-                if i == 10 {
-                    cancel.set();
+                match i {
+                    10 => cancel.set(),
+                    11.. => eventually("set", || cancel.is_set()),
+                    _ => {}
                 }
             })
         });
         assert_eq!(result, Err(ParError::Cancelled));
-        assert!((11..20).contains(&run.into_inner()));
+        // The other worker may have begun a task before the token was set.
+        assert!((11..=12).contains(&run.into_inner()));
         assert!(Cancel::current().is_none());
         assert_eq!(
             cancel.scope(|| par.for_each(1, |_| ())),
@@ -343,7 +354,7 @@ fn faer_stays_inside_the_pool() {
                 }
             }
         });
-        assert_eq!(workers().len(), 2 + 3);
+        have_workers(2 + 3);
         let par = |par| matches!(par, faer::Par::Seq);
         assert_eq!(Par::Pool(&pools[0]).run_faer(par), Ok(true));
         assert_eq!(Par::Pool(&pools[1]).run_faer(par), Ok(false));
@@ -417,26 +428,29 @@ fn refused_threads_mean_fewer_workers() {
                 .for_each(64, |_| busy.work(Duration::from_micros(200)))
                 .unwrap();
             assert_eq!(sum(Par::Pool(&pool), 1000), 499_500);
-            let got = workers().len();
             let warning = pool.take_warning();
             assert_eq!(pool.take_warning(), None, "said once");
+            let expected = |text: &str| {
+                let warning = warning.as_ref().unwrap();
+                assert!(warning.contains("refused to start 8 worker threads"));
+                assert!(warning.contains("ulimit -u"));
+                warning.contains(text)
+            };
+            let got = match &warning {
+                None => 8,
+                Some(_) if expected("runs on the calling thread") => 0,
+                Some(_) => (1..8)
+                    .find(|n| expected(&format!("runs on {n} worker")))
+                    .unwrap(),
+            };
+            have_workers(got);
+            assert!(busy.most.load(SeqCst) <= got.max(1));
             drop(pool);
-            eventually("workers stop", || workers().is_empty());
+            have_workers(0);
+            fewer |= (1..8).contains(&got);
             if got == 8 {
-                assert_eq!(warning, None);
                 break;
             }
-            let warning = warning.unwrap();
-            assert!(warning.contains("refused to start 8 worker threads"));
-            assert!(warning.contains("ulimit -u"));
-            match got {
-                0 => assert!(warning.contains("the calling thread"), "{warning}"),
-                _ => assert!(
-                    warning.contains(&format!("runs on {got} worker")),
-                    "{warning}"
-                ),
-            }
-            fewer |= got > 0;
         }
         assert!(fewer, "some limit left between 1 and 7 workers");
     });
@@ -478,12 +492,12 @@ fn child_works(pool_: Pool, memory: HostPool) -> bool {
     let block = memory.alloc(1 << 20).unwrap();
     let small = memory.alloc(100).unwrap();
     let sums = sum(Par::Pool(&pool_), 1000) == 499_500 && sum(Par::Pool(&pool(3)), 10) == 45;
-    let own = workers().len() >= pool_.threads();
-    let faer = Par::Pool(&pool_).run(rayon::current_num_threads) == Ok(pool_.threads());
+    eventually("own workers", || workers().len() >= pool_.threads());
+    let inside = Par::Pool(&pool_).run(rayon::current_num_threads) == Ok(pool_.threads());
     drop((block, small));
     memory.release();
     drop(pool_);
-    sums && own && faer
+    sums && inside
 }
 
 /// Copies the pool's handle for a child, which drops it, while the parent keeps its own.
@@ -508,7 +522,7 @@ fn a_forked_child_computes() {
             });
         }
         assert_eq!(fork::generation(), generation);
-        assert_eq!(workers().len(), 2, "the parent keeps its workers");
+        have_workers(2);
         assert_eq!(sum(Par::Pool(&pool), 100), 4950);
     });
 }
