@@ -1,1 +1,3 @@
 //! rustarr-cpu-kernels
+
+pub mod maths;
