@@ -12,7 +12,9 @@ pub mod memory;
 pub mod par;
 pub mod pool;
 mod reduce;
+mod scan;
 mod tasks;
 
 pub use map::map;
 pub use reduce::reduce;
+pub use scan::scan;

@@ -34,7 +34,10 @@ pub fn map(par: Par<'_>, grain: usize, program: &Program, args: Args<'_>) -> Res
         tiles.div_ceil(per_task),
         || {
             let Shared(plan, walks) = &shared;
-            (Machine::new(plan), SmallVec::<[isize; 8]>::from_elem(0, walks.len()))
+            (
+                Machine::new(plan),
+                SmallVec::<[isize; 8]>::from_elem(0, walks.len()),
+            )
         },
         |(machine, at), task| {
             let Shared(_, walks) = &shared;
@@ -55,7 +58,9 @@ pub fn map(par: Par<'_>, grain: usize, program: &Program, args: Args<'_>) -> Res
                     if from != to.cast_const() {
                         // SAFETY: the value is dense and the output's tile within its buffer. All inputs of the tile
                         // have been read, and the value is a register or an input that the output does not overlap.
-                        unsafe { tile::copy(walks[w].itemsize, tile, from, tile.dense(), to, steps[w]) };
+                        unsafe {
+                            tile::copy(walks[w].itemsize, tile, from, tile.dense(), to, steps[w])
+                        };
                     }
                 }
             }

@@ -1,8 +1,7 @@
-//! Running a kernel's tasks: on this thread when there is one, else wherever the caller's [`Par`] says, stopping
-//! between two tasks when the user asks.
+//! Running a kernel's tasks: on this thread when there is one, else wherever the caller's [`Par`] says.
 
-use crate::par::{Cancel, Par, ParError};
-use rustarr_interface::{Error, Result, interrupt};
+use crate::par::{Par, ParError};
+use rustarr_interface::{Error, Result};
 
 /// Runs the tasks `0..count`, each with the scratch value of its thread.
 ///
@@ -19,21 +18,9 @@ pub(crate) fn run<S>(
         task(&mut init(), 0);
         return Ok(());
     }
-    let cancel = Cancel::new();
-    let polls = matches!(par, Par::Seq);
-    let poll = || {
-        if polls && interrupt::requested() {
-            cancel.set();
-        }
-    };
-    let done = cancel.scope(|| {
-        par.for_each_with(count, init, |scratch, n| {
-            poll();
-            task(scratch, n);
+    par.for_each_with(count, init, task)
+        .map_err(|error| match error {
+            ParError::Cancelled => Error::interrupted(op, "stopped by the user"),
+            ParError::Panicked(_) => Error::backend(op, error.to_string()),
         })
-    });
-    done.map_err(|error| match error {
-        ParError::Cancelled => Error::interrupted(op, "stopped by the user"),
-        ParError::Panicked(_) => Error::backend(op, error.to_string()),
-    })
 }

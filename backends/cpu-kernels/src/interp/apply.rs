@@ -182,7 +182,9 @@ fn integer<T: integer::Int + Element>(op: Op, b: Block) {
         Op::Remainder => map2!(b, x, y: T => integer::remainder(x, y)),
         Op::Pow => map2!(b, x, y: T => integer::pow(x, y)),
         Op::Negative => map1!(b, x: T => T::zero().wrapping_sub(&x)),
-        Op::Positive | Op::Conj | Op::Real | Op::Ceil | Op::Floor | Op::Trunc | Op::Round => copy::<T>(b),
+        Op::Positive | Op::Conj | Op::Real | Op::Ceil | Op::Floor | Op::Trunc | Op::Round => {
+            copy::<T>(b)
+        }
         Op::Imag => map1!(b, _x: T => T::zero()),
         Op::Abs => map1!(b, x: T => integer::abs(x)),
         Op::Sign => map1!(b, x: T => integer::sign(x)),
@@ -406,7 +408,10 @@ fn half(op: Op, b: Block) {
     if op == Op::NextAfter {
         return map2!(b, x, y: f16 => next_after(x, y));
     }
-    let (arity, out_size) = (op.info().arity, op.result(DType::F16).map_or(2, DType::itemsize));
+    let (arity, out_size) = (
+        op.info().arity,
+        op.result(DType::F16).map_or(2, DType::itemsize),
+    );
     let mut wide = [[0f32; PIECE]; 3];
     let mut start = 0;
     while start < b.len() {
@@ -420,7 +425,11 @@ fn half(op: Op, b: Block) {
                 |x| widen(x),
             );
         }
-        let args = [wide[0].as_ptr().cast(), wide[1].as_ptr().cast(), std::ptr::null()];
+        let args = [
+            wide[0].as_ptr().cast(),
+            wide[1].as_ptr().cast(),
+            std::ptr::null(),
+        ];
         if out_size == 2 {
             let result = wide[2].as_mut_ptr().cast();
             // SAFETY: at most two arguments and the result are three distinct arrays of `n` or more elements.

@@ -71,7 +71,13 @@ pub(crate) unsafe fn cast(from: DType, to: DType, block: Block) {
     fn row<A: Copy>(to: DType, block: Block)
     where
         A: Cast<Bool> + Cast<i8> + Cast<i16> + Cast<i32> + Cast<i64> + Cast<u8> + Cast<u16>,
-        A: Cast<u32> + Cast<u64> + Cast<f16> + Cast<f32> + Cast<f64> + Cast<Complex32> + Cast<Complex64>,
+        A: Cast<u32>
+            + Cast<u64>
+            + Cast<f16>
+            + Cast<f32>
+            + Cast<f64>
+            + Cast<Complex32>
+            + Cast<Complex64>,
     {
         dispatch!(all, to, R => block.map1(#[inline(always)] |x: A| <A as Cast<R>>::cast(x)))
     }

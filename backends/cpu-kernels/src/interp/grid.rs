@@ -23,14 +23,38 @@ impl Grid {
             (0..col).find(|&a| strided && w.strides[a].unsigned_abs() == 1 && dims[a] > 1)
         });
         let (row, tile) = match across {
-            _ if col == 0 => (None, Tile { rows: 1, cols: BLOCK }),
-            Some(axis) if dims[col] > SQUARE => (Some(axis), Tile { rows: SQUARE, cols: SQUARE }),
-            _ if dims[col] >= BLOCK / 4 => (None, Tile { rows: 1, cols: BLOCK }),
+            _ if col == 0 => (
+                None,
+                Tile {
+                    rows: 1,
+                    cols: BLOCK,
+                },
+            ),
+            Some(axis) if dims[col] > SQUARE => (
+                Some(axis),
+                Tile {
+                    rows: SQUARE,
+                    cols: SQUARE,
+                },
+            ),
+            _ if dims[col] >= BLOCK / 4 => (
+                None,
+                Tile {
+                    rows: 1,
+                    cols: BLOCK,
+                },
+            ),
             _ => {
                 let near = dims[col] * dims[col - 1] >= BLOCK / 16;
                 let longest = || (0..col).max_by_key(|&a| dims[a]).unwrap_or(0);
                 let axis = if near { col - 1 } else { longest() };
-                (Some(axis), Tile { rows: BLOCK / dims[col], cols: dims[col] })
+                (
+                    Some(axis),
+                    Tile {
+                        rows: BLOCK / dims[col],
+                        cols: dims[col],
+                    },
+                )
             }
         };
         Grid::cut(dims, row, col, tile)

@@ -11,7 +11,11 @@ pub(crate) fn widen(x: f16) -> f32 {
     let size = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits((254 - 15) << 23);
     let size = size.to_bits();
     // Infinity and NaN have become numbers from 2^16 up.
-    let size = if size >= 0x4780_0000 { size | 0x7f80_0000 } else { size };
+    let size = if size >= 0x4780_0000 {
+        size | 0x7f80_0000
+    } else {
+        size
+    };
     f32::from_bits(size | sign)
 }
 
@@ -23,9 +27,14 @@ pub(crate) fn narrow(x: f32) -> f16 {
     let size = bits & 0x7fff_ffff;
     // A normal result: round off 13 bits; the carry may run into the exponent, up to infinity.
     let odd = (size >> 13) & 1;
-    let normal = size.wrapping_add(0xfff + odd).wrapping_sub((127 - 15) << 23) >> 13;
+    let normal = size
+        .wrapping_add(0xfff + odd)
+        .wrapping_sub((127 - 15) << 23)
+        >> 13;
     // A subnormal one: adding 1/2 leaves units of 2^-24 in the low bits, rounded by the addition.
-    let tiny = (f32::from_bits(size) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+    let tiny = (f32::from_bits(size) + 0.5)
+        .to_bits()
+        .wrapping_sub(0x3f00_0000);
     let value = if size < 0x3880_0000 { tiny } else { normal };
     let value = if size >= 0x4780_0000 { 0x7c00 } else { value };
     let value = if size > 0x7f80_0000 { 0x7e00 } else { value };
@@ -49,10 +58,22 @@ pub(crate) fn next_after(x: f16, to: f16) -> f16 {
     let (a, b) = (widen(x), widen(to));
     let bits = x.to_bits();
     let outwards = (b > a) == (a > 0.0);
-    let stepped = if outwards { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
-    let next = if a == 0.0 { (to.to_bits() & 0x8000) | 1 } else { stepped };
+    let stepped = if outwards {
+        bits.wrapping_add(1)
+    } else {
+        bits.wrapping_sub(1)
+    };
+    let next = if a == 0.0 {
+        (to.to_bits() & 0x8000) | 1
+    } else {
+        stepped
+    };
     let next = if a == b { to.to_bits() } else { next };
-    f16::from_bits(if a.is_nan() | b.is_nan() { 0x7e00 } else { next })
+    f16::from_bits(if a.is_nan() | b.is_nan() {
+        0x7e00
+    } else {
+        next
+    })
 }
 
 #[cfg(test)]
@@ -64,16 +85,25 @@ mod tests {
         for bits in 0..=u16::MAX {
             let x = f16::from_bits(bits);
             let wide = widen(x);
-            assert!(wide == x.to_f32() || (wide.is_nan() && x.is_nan()), "{bits:x}");
+            assert!(
+                wide == x.to_f32() || (wide.is_nan() && x.is_nan()),
+                "{bits:x}"
+            );
             let back = narrow(wide);
-            assert!(back.to_bits() == bits || (x.is_nan() && back.is_nan()), "{bits:x}");
+            assert!(
+                back.to_bits() == bits || (x.is_nan() && back.is_nan()),
+                "{bits:x}"
+            );
         }
     }
 
     #[test]
     fn rounding_is_to_nearest_even_and_done_once() {
         for bits in 0..0x7c00u16 {
-            let (low, high) = (f16::from_bits(bits).to_f64(), f16::from_bits(bits + 1).to_f64());
+            let (low, high) = (
+                f16::from_bits(bits).to_f64(),
+                f16::from_bits(bits + 1).to_f64(),
+            );
             let high = if bits == 0x7bff { 65536.0 } else { high };
             let middle = (low + high) / 2.0;
             let even = f16::from_bits(bits + (bits & 1));

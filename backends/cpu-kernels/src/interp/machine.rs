@@ -79,15 +79,24 @@ impl Domain {
     /// The domain of a `map`: its axes are in the order of the (first) output's memory.
     pub fn of_map(program: &Program, args: &Args<'_>) -> Domain {
         let operands = || args.inputs.iter().chain(args.outputs);
-        let flat = |o: &Operand<'_>| o.layout.is_contiguous() || o.layout.strides().iter().all(|s| *s == 0);
-        let has_iota = || program.instrs().iter().any(|i| matches!(i.code, Code::Iota(_)));
+        let flat = |o: &Operand<'_>| {
+            o.layout.is_contiguous() || o.layout.strides().iter().all(|s| *s == 0)
+        };
+        let has_iota = || {
+            program
+                .instrs()
+                .iter()
+                .any(|i| matches!(i.code, Code::Iota(_)))
+        };
         if operands().all(flat) && !has_iota() {
             let size = args.shape.iter().product();
             let walk = |o: &Operand<'_>| Walk {
                 base: address(o),
                 itemsize: o.dtype.itemsize(),
                 origin: 0,
-                strides: [(size > 1 && !is_constant(o.layout)) as isize].into_iter().collect(),
+                strides: [(size > 1 && !is_constant(o.layout)) as isize]
+                    .into_iter()
+                    .collect(),
             };
             return Domain {
                 dims: [size].into_iter().collect(),
@@ -104,7 +113,12 @@ impl Domain {
     }
 
     /// A domain of given axes; `strides` lists those of the sources, then those of the outputs, if any.
-    pub fn new(mut dims: Dims, mut strides: SmallVec<[Strides; 4]>, args: &Args<'_>, sources: usize) -> Domain {
+    pub fn new(
+        mut dims: Dims,
+        mut strides: SmallVec<[Strides; 4]>,
+        args: &Args<'_>,
+        sources: usize,
+    ) -> Domain {
         if dims.is_empty() {
             dims.push(1);
             strides.iter_mut().for_each(|s| s.push(0));
@@ -130,7 +144,11 @@ impl Domain {
 
 /// Whether every index is the same element.
 fn is_constant(layout: &Layout) -> bool {
-    layout.shape().iter().zip(layout.strides()).all(|(d, s)| *d <= 1 || *s == 0)
+    layout
+        .shape()
+        .iter()
+        .zip(layout.strides())
+        .all(|(d, s)| *d <= 1 || *s == 0)
 }
 
 /// What an instruction does, with its operands' places resolved.
@@ -192,7 +210,9 @@ impl<'a> Plan<'a> {
         for (i, instr) in instrs.iter().enumerate() {
             let step = match instr.code {
                 Code::Param(_) => Step::Constant,
-                Code::Load(n) if walks[n as usize].strides.iter().all(|s| *s == 0) => Step::Constant,
+                Code::Load(n) if walks[n as usize].strides.iter().all(|s| *s == 0) => {
+                    Step::Constant
+                }
                 Code::Load(n) => {
                     let rewritten = donates && program.outs().contains(&(i as Slot));
                     Step::Load(n as usize, !rewritten)
@@ -243,7 +263,10 @@ impl<'a> Plan<'a> {
 
     /// Whether the value of output `k` is an input as it lies in memory, so that tiles of it cost nothing.
     pub fn is_load(&self, k: usize) -> bool {
-        matches!(self.steps[self.program.outs()[k] as usize].0, Step::Load(..)) && self.steps.len() == 1
+        matches!(
+            self.steps[self.program.outs()[k] as usize].0,
+            Step::Load(..)
+        ) && self.steps.len() == 1
     }
 }
 
@@ -280,7 +303,10 @@ impl<'a> Machine<'a> {
                 // SAFETY: `from` has one element, whatever its alignment, and the register room for one.
                 unsafe { ptr::copy_nonoverlapping(from, to, size) };
                 let (one, rest) = (Steps { row: 0, col: 0 }, plan.room - 1);
-                let tile = Tile { rows: 1, cols: rest };
+                let tile = Tile {
+                    rows: 1,
+                    cols: rest,
+                };
                 // SAFETY: the register has room for `room` elements; its first is read and the others are written.
                 unsafe { tile::copy(size, tile, to, one, to.add(size), tile.dense()) };
                 machine.values[slot] = to;
@@ -290,7 +316,9 @@ impl<'a> Machine<'a> {
     }
 
     fn register(&mut self, n: u16) -> *mut u8 {
-        self.scratch.ptr().wrapping_add(n as usize * self.plan.register_size)
+        self.scratch
+            .ptr()
+            .wrapping_add(n as usize * self.plan.register_size)
     }
 
     /// Asks for the dense value of a slot at `to` in the next [`run`](Self::run). A value that is there without
@@ -317,7 +345,11 @@ impl<'a> Machine<'a> {
         for (slot, instr) in plan.program.instrs().iter().enumerate() {
             let (step, register) = plan.steps[slot];
             let wanted = std::mem::replace(&mut self.wanted[slot], ptr::null_mut());
-            let to = if wanted.is_null() { self.register(register) } else { wanted };
+            let to = if wanted.is_null() {
+                self.register(register)
+            } else {
+                wanted
+            };
             let dtype = instr.dtype;
             let size = dtype.itemsize();
             let value = match step {
@@ -338,7 +370,9 @@ impl<'a> Machine<'a> {
                     to
                 }
                 Step::Cast | Step::Apply(_) => {
-                    let args = instr.args.map(|a| self.values.get(a as usize).copied().unwrap_or(ptr::null()));
+                    let args = instr
+                        .args
+                        .map(|a| self.values.get(a as usize).copied().unwrap_or(ptr::null()));
                     // SAFETY: arguments are the values of earlier slots, which hold the tile in their dtype and whose
                     // registers are not reused before their last use; the result is apart from them.
                     let block = unsafe { Block::new(args, to, n) };

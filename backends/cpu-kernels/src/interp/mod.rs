@@ -8,4 +8,3 @@ pub(crate) mod lanes;
 pub(crate) mod machine;
 mod scratch;
 pub(crate) mod tile;
-

@@ -134,7 +134,13 @@ unsafe fn copy_sized<T: Copy>(
 pub(crate) unsafe fn iota(dtype: DType, tile: Tile, start: isize, steps: Steps, to: *mut u8) {
     /// # Safety
     /// As for [`iota`], with elements of `T`.
-    unsafe fn write<T: Copy>(tile: Tile, start: isize, steps: Steps, to: *mut u8, f: impl Fn(i64) -> T) {
+    unsafe fn write<T: Copy>(
+        tile: Tile,
+        start: isize,
+        steps: Steps,
+        to: *mut u8,
+        f: impl Fn(i64) -> T,
+    ) {
         // SAFETY: the caller gives room for the tile.
         let out = unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), tile.len()) };
         let (row, col) = (steps.row as i64, steps.col as i64);

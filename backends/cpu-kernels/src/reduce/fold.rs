@@ -260,7 +260,12 @@ impl<T: Copy, K: Copy, I: Fn(T) -> K, B: Fn(K, K) -> bool> WithSimd for ArgAcros
     }
 }
 
-fn best<T: Copy, K: Copy>(rows: Rows<'_, T>, out: &mut [K], into: &impl Fn(T) -> K, f: impl Fn(K, K) -> K) {
+fn best<T: Copy, K: Copy>(
+    rows: Rows<'_, T>,
+    out: &mut [K],
+    into: &impl Fn(T) -> K,
+    f: impl Fn(K, K) -> K,
+) {
     Arch::new().dispatch(Along(rows, out, into, &f));
 }
 
@@ -302,7 +307,14 @@ where
             places.clear();
             places.resize(rows.cols, 0);
         }
-        Arch::new().dispatch(ArgAcross(rows, first as i64, keys, places, &self.into, &self.better));
+        Arch::new().dispatch(ArgAcross(
+            rows,
+            first as i64,
+            keys,
+            places,
+            &self.into,
+            &self.better,
+        ));
     }
 
     fn across_result(&self, (keys, places): &mut Self::State, _n: usize, out: &mut [(K, i64)]) {
@@ -312,7 +324,11 @@ where
     }
 
     fn combine(&self, left: (K, i64), right: (K, i64)) -> (K, i64) {
-        if (self.better)(left.0, right.0) { right } else { left }
+        if (self.better)(left.0, right.0) {
+            right
+        } else {
+            left
+        }
     }
 
     fn placed(&self, (key, place): (K, i64), start: i64) -> (K, i64) {

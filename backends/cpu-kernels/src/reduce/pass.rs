@@ -44,8 +44,9 @@ struct Sink {
 pub(super) fn run<F: Fold>(call: &Call<'_>, fold: &F) -> Result<()> {
     let shape = call.args.shape;
     let output = &call.args.outputs[0];
-    let reduced: SmallVec<[usize; 4]> =
-        (0..shape.len()).filter(|&a| call.axes.contains(a) && shape[a] > 1).collect();
+    let reduced: SmallVec<[usize; 4]> = (0..shape.len())
+        .filter(|&a| call.axes.contains(a) && shape[a] > 1)
+        .collect();
     let dims: Dims = reduced.iter().map(|&a| shape[a]).collect();
     let chunks = Chunks::new(&dims);
     if !chunks.is_cut() {
@@ -58,7 +59,15 @@ pub(super) fn run<F: Fold>(call: &Call<'_>, fold: &F) -> Result<()> {
             first: address(output),
             is_output: true,
         };
-        return pass(call, fold, &chunks, &reduced, whole, output.layout.strides(), sink);
+        return pass(
+            call,
+            fold,
+            &chunks,
+            &reduced,
+            whole,
+            output.layout.strides(),
+            sink,
+        );
     }
 
     // One row of accumulators per chunk, each with one column per result.
@@ -82,7 +91,15 @@ pub(super) fn run<F: Fold>(call: &Call<'_>, fold: &F) -> Result<()> {
                 step,
                 pieces,
             };
-            pass(call, fold, &chunks, &reduced, stretch, dense.strides(), sink)?;
+            pass(
+                call,
+                fold,
+                &chunks,
+                &reduced,
+                stretch,
+                dense.strides(),
+                sink,
+            )?;
         }
     }
     pairwise(&mut partial, width, |a, b| fold.combine(a, b));
@@ -145,15 +162,30 @@ fn pass<F: Fold>(
 
     // Which way, and along which axis of cells the tiles extend.
     let varies = |w: &&Walk| w.strides.iter().any(|s| *s != 0);
-    let dense_at = |axis: usize| inputs.iter().filter(|w| w.strides[axis].unsigned_abs() == 1).count();
-    let side = (0..ncells).filter(|&a| domain.dims[a] > 1).max_by_key(|&a| (dense_at(a), a));
+    let dense_at = |axis: usize| {
+        inputs
+            .iter()
+            .filter(|w| w.strides[axis].unsigned_abs() == 1)
+            .count()
+    };
+    let side = (0..ncells)
+        .filter(|&a| domain.dims[a] > 1)
+        .max_by_key(|&a| (dense_at(a), a));
     let (way, axis) = match side {
         None => (Way::Along, 0),
         Some(side) if n < 16 || dense_at(side) > dense_at(last) => (Way::Across, side),
         Some(_) => {
             // Chunks that follow each other in memory make dense tiles.
-            let follows = |a: &usize| inputs.iter().filter(varies).all(|w| w.strides[*a] == n as isize);
-            (Way::Along, (0..ncells).rev().find(follows).unwrap_or(ncells - 1))
+            let follows = |a: &usize| {
+                inputs
+                    .iter()
+                    .filter(varies)
+                    .all(|w| w.strides[*a] == n as isize)
+            };
+            (
+                Way::Along,
+                (0..ncells).rev().find(follows).unwrap_or(ncells - 1),
+            )
         }
     };
     let plain = program.instrs().len() == 1 && inputs.first().is_some_and(|w| varies(&w));
@@ -166,15 +198,33 @@ fn pass<F: Fold>(
             };
             let in_place = plain && step.col == 1 && (step.row == n as isize);
             let room = if in_place { 16 * BLOCK } else { BLOCK };
-            Tile { rows: (room / n).max(1), cols: n }
+            Tile {
+                rows: (room / n).max(1),
+                cols: n,
+            }
         }
         Way::Across => {
             let cols = domain.dims[axis].min(256);
-            Tile { rows: (BLOCK / cols).min(domain.dims[last]), cols }
+            Tile {
+                rows: (BLOCK / cols).min(domain.dims[last]),
+                cols,
+            }
         }
     };
-    let width = if way == Way::Along { tile.rows } else { tile.cols };
-    let grid = Grid::cut(&domain.dims[..ncells], None, axis, Tile { rows: 1, cols: width });
+    let width = if way == Way::Along {
+        tile.rows
+    } else {
+        tile.cols
+    };
+    let grid = Grid::cut(
+        &domain.dims[..ncells],
+        None,
+        axis,
+        Tile {
+            rows: 1,
+            cols: width,
+        },
+    );
     let room = match way {
         Way::Along if plain => BLOCK.max(n),
         _ => tile.len(),
@@ -236,7 +286,9 @@ fn split(
 ) -> (usize, Axes<SmallVec<[isize; 8]>>, Axes<()>) {
     let shape = call.args.shape;
     let layouts = source_layouts(call.program, &call.args);
-    let kept: SmallVec<[usize; 4]> = (0..shape.len()).filter(|&a| !call.axes.contains(a)).collect();
+    let kept: SmallVec<[usize; 4]> = (0..shape.len())
+        .filter(|&a| !call.axes.contains(a))
+        .collect();
     let cut = chunks.is_cut().then(|| reduced[chunks.outer]);
     let (outer, inner) = match cut {
         Some(_) => (&reduced[..chunks.outer], &reduced[chunks.outer + 1..]),
@@ -285,7 +337,11 @@ fn split(
     let kept_place: Strides = kept.iter().map(|_| 0).chain(place).collect();
     cells.push(Layout::new(&cell_shape, &kept_place, 0));
     cells.push(Layout::new(&cell_shape, &sink, 0));
-    let first_piece = if cut.is_some() { stretch.start / chunks.step } else { 0 };
+    let first_piece = if cut.is_some() {
+        stretch.start / chunks.step
+    } else {
+        0
+    };
     origins.push((stretch.start * chunks.inner) as isize);
     origins.push((first_piece * width) as isize);
     // Cells are visited in the order of the first source's memory: that is where most bytes are. It has to come last.
@@ -294,7 +350,8 @@ fn split(
     let (cell_dims, mut cell_strides, _) = collapse(&cell_shape, &cell_refs, AxisMask(0), true);
     cell_strides.reverse();
     let value_refs: SmallVec<[&Layout; 8]> = values.iter().collect();
-    let (mut value_dims, mut value_strides, _) = collapse(&chunk_shape, &value_refs, AxisMask(0), false);
+    let (mut value_dims, mut value_strides, _) =
+        collapse(&chunk_shape, &value_refs, AxisMask(0), false);
     if value_dims.is_empty() {
         value_dims.push(1);
         value_strides.iter_mut().for_each(|s| s.push(0));
@@ -376,7 +433,9 @@ impl<'a, F: Fold> Job<'a, F> {
         let (place_step, step) = (self.place.strides[self.axis], self.out.strides[self.axis]);
         let mut at = worker.at[self.walks.len() - 1];
         for (c, acc) in worker.results.iter_mut().enumerate() {
-            *acc = self.fold.placed(*acc, (place + c as isize * place_step) as i64);
+            *acc = self
+                .fold
+                .placed(*acc, (place + c as isize * place_step) as i64);
             // SAFETY: the sink has a place for every cell, of this type, and no other task writes this one.
             unsafe {
                 if self.sink.is_output {
@@ -393,13 +452,21 @@ impl<'a, F: Fold> Job<'a, F> {
         let slot = self.program.outs()[0];
         let last = self.chunk_axis + self.chunk.len() - 1;
         if let [n] = *self.chunk {
-            let tile = Tile { rows: cells, cols: n };
-            let steps: SmallVec<[Steps; 8]> = self.walks.iter().map(|w| w.steps(Some(self.axis), last)).collect();
+            let tile = Tile {
+                rows: cells,
+                cols: n,
+            };
+            let steps: SmallVec<[Steps; 8]> = self
+                .walks
+                .iter()
+                .map(|w| w.steps(Some(self.axis), last))
+                .collect();
             // SAFETY: layouts lie within their buffers, and so does the tile; it is larger than the plan's room only
             // where the program is a load of dense tiles.
             unsafe { worker.machine.run(tile, &worker.at, &steps) };
             // SAFETY: the machine holds the value of the tile, dense, until its next run.
-            let rows = unsafe { Rows::new(worker.machine.value(slot).cast(), n as isize, cells, n) };
+            let rows =
+                unsafe { Rows::new(worker.machine.value(slot).cast(), n as isize, cells, n) };
             self.fold.along(rows, &mut worker.results);
             return;
         }
@@ -408,7 +475,11 @@ impl<'a, F: Fold> Job<'a, F> {
         worker.values.clear();
         worker.values.reserve(self.n);
         let to = worker.values.as_mut_ptr().cast::<u8>();
-        let steps: SmallVec<[Steps; 8]> = self.walks.iter().map(|w| w.steps(Some(last - 1), last)).collect();
+        let steps: SmallVec<[Steps; 8]> = self
+            .walks
+            .iter()
+            .map(|w| w.steps(Some(last - 1), last))
+            .collect();
         let rectangle = Tile {
             rows: self.chunk[self.chunk.len() - 2],
             cols: self.chunk[self.chunk.len() - 1],
@@ -439,7 +510,11 @@ impl<'a, F: Fold> Job<'a, F> {
         let last = self.chunk_axis + self.chunk.len() - 1;
         let rows = self.chunk[self.chunk.len() - 1];
         let at = worker.at.clone();
-        let steps: SmallVec<[Steps; 8]> = self.walks.iter().map(|w| w.steps(Some(last), self.axis)).collect();
+        let steps: SmallVec<[Steps; 8]> = self
+            .walks
+            .iter()
+            .map(|w| w.steps(Some(last), self.axis))
+            .collect();
         let mut first = 0;
         for index in 0..self.n / rows {
             self.place_outer(&at, index, 1, &mut worker.at);
@@ -470,7 +545,8 @@ impl<'a, F: Fold> Job<'a, F> {
             }
         }
         worker.at = at;
-        self.fold.across_result(&mut worker.state, self.n, &mut worker.results);
+        self.fold
+            .across_result(&mut worker.state, self.n, &mut worker.results);
     }
 
     /// Moves to the `index`th position of the chunk's axes but the last `inner`.

@@ -95,12 +95,28 @@ mod tests {
 
     #[test]
     fn chunks_are_rectangles_that_cover_the_axes_once() {
-        for dims in [&[7][..], &[512], &[513], &[100_000], &[3, 500], &[9, 300], &[1000, 3, 5], &[2, 2000, 2]] {
+        for dims in [
+            &[7][..],
+            &[512],
+            &[513],
+            &[100_000],
+            &[3, 500],
+            &[9, 300],
+            &[1000, 3, 5],
+            &[2, 2000, 2],
+        ] {
             let c = Chunks::new(dims);
             assert!(c.step * c.inner <= CHUNK, "{dims:?}");
             let outer: usize = dims[..c.outer].iter().product();
-            assert_eq!(outer * c.dim * c.inner, dims.iter().product::<usize>(), "{dims:?}");
-            assert!((c.pieces - 1) * c.step < c.dim && c.pieces * c.step >= c.dim, "{dims:?}");
+            assert_eq!(
+                outer * c.dim * c.inner,
+                dims.iter().product::<usize>(),
+                "{dims:?}"
+            );
+            assert!(
+                (c.pieces - 1) * c.step < c.dim && c.pieces * c.step >= c.dim,
+                "{dims:?}"
+            );
         }
         assert_eq!(Chunks::new(&[513]).step, 257);
     }
@@ -117,6 +133,9 @@ mod tests {
             rows.push(joined);
             rows.len() - 1
         });
-        assert_eq!((rows[ids[0]].as_str(), rows[ids[1]].as_str()), ("((ab)c)", "((xy)z)"));
+        assert_eq!(
+            (rows[ids[0]].as_str(), rows[ids[1]].as_str()),
+            ("((ab)c)", "((xy)z)")
+        );
     }
 }
