@@ -105,6 +105,11 @@ class Run:
         """The array's values as a NumPy array in host memory."""
         return self.backend.asnumpy(array)
 
+    def count(self, counter):
+        """The context's counter of this name; 0 on backends that count nothing."""
+        stats = self.backend.stats()
+        return stats[counter] if stats else 0
+
     def time(self, label, step):
         """Run `step` once to warm up and then `--repeats` times; return its last result.
 
@@ -116,13 +121,13 @@ class Run:
         for _ in range(1 + self.args.repeats):
             result = None  # gives its memory back before the clock starts
             self.backend.synchronize()
-            before = self.backend.stats()
+            before = self.count("dispatches")
             start = time.perf_counter()
             result = step()
             self.backend.synchronize()
             seconds.append(time.perf_counter() - start)
         first, *timed = seconds
-        self.dispatches += self.backend.stats().get("dispatches", 0) - before.get("dispatches", 0)
+        self.dispatches += self.count("dispatches") - before
         self.steps[label] = {
             "first": first,
             "median": statistics.median(timed),
@@ -152,7 +157,6 @@ class Run:
 
     def report(self):
         """All that was recorded, as one JSON-serialisable dictionary."""
-        stats = self.backend.stats()
         return {
             "program": self.program,
             "backend": self.args.backend,
@@ -164,8 +168,8 @@ class Run:
             "seconds": self.seconds,
             "steps": self.steps,
             "dispatches": self.dispatches,
-            "fallbacks": stats.get("fallbacks", 0),
-            "stats": stats,
+            "fallbacks": self.count("fallbacks"),
+            "stats": self.backend.stats(),
             "notes": self.notes,
         }
 
