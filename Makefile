@@ -28,16 +28,12 @@ export RUSTARR_ALLOW_SOFTWARE ?= 1
 SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml array-api backends shaders python-bindings \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.wgsl' \) -not -path '*/target/*')
 
-# The extension crate leaves Python's symbols to the interpreter, so it cannot link a Rust test
-# program; its tests are the ones in Python.
-RUST_TESTS := --workspace --exclude rustarr-python
-
 .PHONY: demo test check bench build clean
 demo: $(VENV)/.built-release
 	$(VENV_PYTHON) examples/demo.py
 
 test: $(VENV)/.built-dev
-	cargo test $(RUST_TESTS)
+	cargo test --workspace
 	$(VENV_PYTHON) -m pytest conformance/python
 
 check: $(VENV)/.packages
