@@ -203,9 +203,7 @@ def parser(description, size, unit):
     known = [*BACKENDS]
     if importlib.util.find_spec("array_api_strict"):
         known.append("array-api-strict")
-    result = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument("--backend", choices=known, default="numpy", help="where it runs (default: numpy)")
     result.add_argument("--dtype", choices=("float32", "float64"), default="float64")
     result.add_argument("--size", type=positive, default=size, help=f"{unit} (default: {size})")

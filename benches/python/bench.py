@@ -19,9 +19,9 @@ import json
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
 
 import numpy
 import rustarr
@@ -145,7 +145,7 @@ def compare(workload, xp, n, dtype, rounds, seconds):
     for turn in range(rounds):
         for side in (0, 1) if turn % 2 == 0 else (1, 0):
             times[side].append(samples[side](loops[side]))
-    ratios = [numpys / ours for numpys, ours in zip(*times)]
+    ratios = [numpys / ours for numpys, ours in zip(*times, strict=True)]
     return {
         "workload": workload.name,
         "dtype": dtype,
@@ -158,9 +158,7 @@ def compare(workload, xp, n, dtype, rounds, seconds):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backends", nargs="+", choices=(*BACKENDS, "wgpu"), default=BACKENDS)
     parser.add_argument("--dtypes", nargs="+", choices=("float32", "float64"), default=("float64",))
     parser.add_argument("--only", metavar="TEXT", help="workloads whose name contains this")

@@ -125,9 +125,7 @@ def test_demo_reports_a_program_that_crashes_or_hangs(monkeypatch):
 
 def test_bench(tmp_path):
     figures = tmp_path / "figures.json"
-    process = run_file(
-        "benches/python/bench.py", "--quick", "--size", "1000", "--rounds", "1", "--json", str(figures)
-    )
+    process = run_file("benches/python/bench.py", "--quick", "--size", "1000", "--rounds", "1", "--json", str(figures))
     assert process.returncode == 0, process.stderr
     ratios = json.loads(figures.read_text())
     assert {figure["backend"] for figure in ratios} == {"cpu-serial", "cpu-parallel"}
