@@ -37,7 +37,12 @@ pub(crate) struct Base {
 
 impl Base {
     pub fn new(dtype: DType, len: usize, space: Space, state: State) -> Arc<Base> {
-        let foreign = matches!(&state, State::Buf(b) if b.downcast::<ForeignMemory>().is_some());
+        let foreign = match &state {
+            State::Buf(b) => b
+                .downcast::<ForeignMemory>()
+                .is_some_and(ForeignMemory::is_shared),
+            _ => false,
+        };
         let cell = Cell {
             state,
             readers: SmallVec::new(),

@@ -3,6 +3,8 @@ mod array;
 mod base;
 pub mod context;
 mod graph;
+mod ndarray;
+mod operators;
 pub mod ops;
 pub mod promotion;
 
