@@ -67,7 +67,8 @@ fn reduce(x: f64) -> (f64, Dd) {
 #[inline(always)]
 pub(super) fn exp_dd(x: Dd) -> (f64, Dd) {
     let (k, r) = reduce(x.hi);
-    (k, exp_reduced(Dd::new(r.hi, r.lo + x.lo)))
+    // The low part of a large x is far above that of r.
+    (k, exp_reduced(Dd::sum(r.hi, r.lo + x.lo)))
 }
 
 /// `e^r` for |r| <= log(2)/2, good to 2^-60.
