@@ -54,3 +54,28 @@ pub fn shield<R>(f: impl FnOnce() -> R) -> R {
     let _restore = Restore;
     f()
 }
+
+/// The embedding program's way to run long work: it lets go of its own locks (the interpreter's)
+/// around the closure and must run it exactly once, on this thread.
+pub type BlockingHook = fn(&mut dyn FnMut());
+
+static BLOCKING: OnceLock<BlockingHook> = OnceLock::new();
+
+/// Installs the process-wide hook around long work; the first one stays.
+pub fn set_blocking_hook(hook: BlockingHook) {
+    let _ = BLOCKING.set(hook);
+}
+
+/// Runs work that may take long, or that may wait for another thread.
+pub fn blocking<R>(work: impl FnOnce() -> R) -> R {
+    let Some(hook) = BLOCKING.get() else {
+        return work();
+    };
+    let (mut work, mut result) = (Some(work), None);
+    hook(&mut || {
+        if let Some(work) = work.take() {
+            result = Some(work());
+        }
+    });
+    result.expect("the blocking hook runs its work")
+}
