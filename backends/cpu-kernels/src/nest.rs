@@ -1,9 +1,8 @@
 //! What the verbs share: typed addresses of operands, and walks over several layouts at once.
 
-use crate::par::{Par, ParError};
-use rustarr_interface::{
-    AxisMask, Dims, Error, Layout, Operand, Result, Strides, collapse, interrupt,
-};
+use crate::par::Par;
+use crate::tasks;
+use rustarr_interface::{AxisMask, Dims, Error, Layout, Operand, Result, Strides, collapse};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -86,49 +85,35 @@ macro_rules! by_size {
 }
 pub(crate) use by_size;
 
-/// Runs fallible tasks, each with the scratch of its worker, and returns the error of the lowest task that
-/// failed. The calling thread looks for Ctrl-C between the tasks that it runs itself.
+/// Runs tasks that may fail, each with the scratch value of its thread, and returns the error of the lowest task that
+/// failed, whatever the number of threads.
+///
+/// # Errors
+/// Also those of [`tasks::run`].
 pub(crate) fn spread<S>(
     par: Par<'_>,
     op: &'static str,
-    tasks: usize,
+    count: usize,
     init: impl Fn() -> S + Sync,
-    f: impl Fn(&mut S, usize) -> Result<()> + Sync,
+    task: impl Fn(&mut S, usize) -> Result<()> + Sync,
 ) -> Result<()> {
-    let par = if tasks < 2 { Par::Seq } else { par };
     let lowest = AtomicUsize::new(usize::MAX);
     let failed = Mutex::new(None);
-    let fail = |task, error| {
-        if lowest.fetch_min(task, Relaxed) > task {
-            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            if failed.as_ref().is_none_or(|&(other, _)| other > task) {
-                *failed = Some((task, error));
-            }
-        }
-    };
-    let done = par.for_each_with(tasks, init, |scratch, task| {
-        if lowest.load(Relaxed) < task {
+    tasks::run(par, op, count, init, |scratch, n| {
+        if lowest.load(Relaxed) < n {
             return;
         }
-        if matches!(par, Par::Seq) && interrupt::requested() {
-            return fail(task, stopped(op));
+        if let Err(error) = task(scratch, n) {
+            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if lowest.fetch_min(n, Relaxed) > n {
+                *failed = Some(error);
+            }
         }
-        if let Err(error) = f(scratch, task) {
-            fail(task, error);
-        }
-    });
-    match done {
-        Ok(()) => match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some((_, error)) => Err(error),
-            None => Ok(()),
-        },
-        Err(ParError::Cancelled) => Err(stopped(op)),
-        Err(error @ ParError::Panicked(_)) => Err(Error::backend(op, error.to_string())),
-    }
-}
-
-fn stopped(op: &'static str) -> Error {
-    Error::interrupted(op, "stopped by the user")
+    })?;
+    let failed = failed.into_inner();
+    failed
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), Err)
 }
 
 /// Working memory of `len` equal elements.
