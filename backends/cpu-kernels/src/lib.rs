@@ -15,6 +15,22 @@ mod reduce;
 mod scan;
 mod tasks;
 
+mod compact;
+mod gather;
+mod matmul;
+mod nest;
+mod order;
+mod random;
+mod search;
+mod sort;
+
 pub use map::map;
 pub use reduce::reduce;
 pub use scan::scan;
+
+pub use compact::compact;
+pub use gather::{gather, scatter};
+pub use matmul::matmul;
+pub use random::random;
+pub use search::search;
+pub use sort::sort;
