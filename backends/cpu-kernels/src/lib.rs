@@ -16,6 +16,7 @@ mod tasks;
 
 mod compact;
 mod gather;
+mod linalg;
 mod matmul;
 mod nest;
 mod order;
@@ -28,6 +29,7 @@ pub use reduce::reduce;
 
 pub use compact::compact;
 pub use gather::{gather, scatter};
+pub use linalg::linalg;
 pub use matmul::matmul;
 pub use random::random;
 pub use search::search;
