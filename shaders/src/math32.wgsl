@@ -133,7 +133,12 @@ fn logaddexp_f32(a: f32, b: f32) -> f32 {
     let lo = minimum_f32(a, b);
     if (bitcast<u32>(hi) == bitcast<u32>(lo)) { return keep_f32(hi + 0.69314718056); }
     if (!isfinite_f32(hi) || !isfinite_f32(lo)) { return hi; }
-    return keep_f32(hi + log1p_f32(exp_scaled_f32(lo - hi, 0)));
+    // What rounding the difference lost is a relative error of its exponential.
+    let d = keep_f32(lo - hi);
+    let back = keep_f32(d + hi);
+    let lost = keep_f32(lo - back) + keep_f32(keep_f32(back - d) - hi) * -1.0;
+    let e = exp_scaled_f32(d, 0);
+    return keep_f32(hi + log1p_f32(e + e * select(0.0, lost, isfinite_f32(lost))));
 }
 
 // Angle reduced to at most pi/4, and the quadrant.

@@ -234,15 +234,18 @@ impl Gpu {
         }
     }
 
-    /// Waits for all submitted work and reports what failed in it.
+    /// Waits for all submitted work and reports what failed in it. Gives up, and
+    /// returns false, as soon as `stop` says so.
     ///
     /// # Errors
     /// [`Fault::Lost`], or [`Fault::Device`] with the first error that no verb
     /// has reported yet.
-    pub fn sync(&self) -> Result<(), Fault> {
-        self.wait(None, &|| false)?;
+    pub fn sync(&self, stop: &dyn Fn() -> bool) -> Result<bool, Fault> {
+        if !self.wait(None, stop)? {
+            return Ok(false);
+        }
         lock(&self.in_flight).clear();
-        self.take_failure()
+        self.take_failure().map(|()| true)
     }
 
     /// The first error that the device raised outside of every scope.

@@ -163,7 +163,7 @@ impl Pool {
                 Fault::Memory(_) => {
                     // Freed buffers are returned to the driver once their work is done.
                     self.release();
-                    self.gpu.sync()?;
+                    self.gpu.sync(&|| false)?;
                     self.create(size)
                 }
                 other => Err(other),
@@ -266,6 +266,25 @@ impl Pool {
         } else {
             self.write_edge(block, start + body.len() as u64, rest)
         }
+    }
+
+    /// A new block with the bytes `start..end` of another, copied on the device;
+    /// `start` lies on a word.
+    pub(crate) fn copy(
+        self: &Arc<Self>,
+        from: &Block,
+        start: u64,
+        end: u64,
+    ) -> Result<Block, Fault> {
+        let to = self.alloc(end - start)?;
+        let size = (end - start).next_multiple_of(4);
+        let commands = self.gpu.scoped(|| {
+            let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(from.raw(), start, to.raw(), 0, size);
+            encoder.finish()
+        })?;
+        self.gpu.submit(Some(commands))?;
+        Ok(to)
     }
 
     fn write_edge(&self, block: &Block, offset: u64, bytes: &[u8]) -> Result<(), Fault> {
