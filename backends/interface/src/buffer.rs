@@ -81,6 +81,7 @@ impl Buffer {
 pub struct ForeignMemory {
     ptr: NonNull<u8>,
     len: usize,
+    taken: bool,
     _owner: Box<dyn Any + Send + Sync>,
 }
 
@@ -95,8 +96,27 @@ impl ForeignMemory {
         ForeignMemory {
             ptr,
             len,
+            taken: false,
             _owner: owner,
         }
+    }
+
+    /// Takes memory over: nobody but the buffer will read or write it from now on.
+    ///
+    /// # Safety
+    /// As for [`new`](ForeignMemory::new), and `owner` must be the only way to the bytes.
+    pub unsafe fn taken(ptr: NonNull<u8>, len: usize, owner: Box<dyn Any + Send + Sync>) -> Self {
+        ForeignMemory {
+            ptr,
+            len,
+            taken: true,
+            _owner: owner,
+        }
+    }
+
+    /// Whether others may read or write the memory too.
+    pub fn is_shared(&self) -> bool {
+        !self.taken
     }
 }
 

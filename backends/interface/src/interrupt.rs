@@ -68,7 +68,9 @@ pub fn set_blocking_hook(hook: BlockingHook) {
 
 /// Runs work that may take long, or that may wait for another thread.
 pub fn blocking<R>(work: impl FnOnce() -> R) -> R {
-    let Some(hook) = BLOCKING.get() else { return work() };
+    let Some(hook) = BLOCKING.get() else {
+        return work();
+    };
     let (mut work, mut result) = (Some(work), None);
     hook(&mut || {
         if let Some(work) = work.take() {

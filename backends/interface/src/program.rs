@@ -41,7 +41,7 @@ pub struct Instr {
 ///
 /// It is the key of every kernel cache: what changes the code is inside, run-time scalars and shapes
 /// are outside. Only [`ProgramBuilder::finish`] makes one, so every program has been verified.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
 pub struct Program {
     instrs: SmallVec<[Instr; 4]>,
     outs: SmallVec<[Slot; 2]>,
@@ -144,6 +144,18 @@ impl ProgramBuilder {
     pub fn load(&mut self, dtype: DType) -> Slot {
         self.inputs += 1;
         self.push(Code::Load(self.inputs - 1), dtype, [NO_SLOT; 3])
+    }
+
+    /// The slot of input `n`, which has been loaded.
+    ///
+    /// # Panics
+    /// If it has not.
+    pub fn loaded(&self, n: usize) -> Slot {
+        let is_load = |i: &Instr| i.code == Code::Load(n as u16);
+        self.instrs
+            .iter()
+            .position(is_load)
+            .expect("a loaded input") as Slot
     }
 
     /// Reads the next parameter.
