@@ -8,13 +8,13 @@ fn keep_$F(x: $F) -> $F {
     return bitcast<$F>(bitcast<$U>(x) ^ $U(hidden_zero));
 }
 
-// Arithmetic that rounds where it stands.
+// Arithmetic that rounds where it stands. Of x - x and x / x one side is hidden too.
 fn add_$F(a: $F, b: $F) -> $F {
     return keep_$F(a + b);
 }
 
 fn subtract_$F(a: $F, b: $F) -> $F {
-    return keep_$F(a - b);
+    return keep_$F(a - keep_$F(b));
 }
 
 fn multiply_$F(a: $F, b: $F) -> $F {
@@ -128,11 +128,11 @@ fn maximum_$F(a: $F, b: $F) -> $F {
     return select(b, a, keep && (isnan_$F(a) || !isnan_$F(b)));
 }
 
-// NaN stays NaN, a zero stays that zero.
+// NaN stays NaN, both zeros give +0.
 fn sign_$F(x: $F) -> $F {
     let b = bitcast<$U>(x);
-    let one = bitcast<$F>((b & $SIGN) | $ONE);
-    return select(one, x, (b & $ABS) == 0$s || (b & $ABS) > $INF);
+    if ((b & $ABS) > $INF) { return x; }
+    return bitcast<$F>(select((b & $SIGN) | $ONE, 0$s, (b & $ABS) == 0$s));
 }
 
 fn nextafter_$F(x: $F, y: $F) -> $F {
@@ -189,14 +189,19 @@ fn scale_$F(x: $F, n: i32) -> $F {
     return x * bitcast<$F>($U(n + $BIAS) << $MANTu);
 }
 
-// Remainder of truncated division, exact: long division of the mantissas.
-fn fmod_$F(a: $F, b: $F) -> $F {
+// Truncated division: the exact remainder, and the quotient's magnitude as an integer
+// that wraps.
+struct Division_$F { quotient: $U, remainder: $F }
+
+// Long division of the mantissas, as many bits at a time as a word has to spare.
+fn truncated_$F(a: $F, b: $F) -> Division_$F {
     let ba = bitcast<$U>(a) & $ABS;
     let bb = bitcast<$U>(b) & $ABS;
     if (ba >= $INF || bb > $INF || bb == 0$s) {
-        return select(select(bitcast<$F>($QNAN ^ $U(hidden_zero)), b, bb > $INF), a, ba > $INF);
+        let bits = select(select($QNAN, bb, bb > $INF), ba, ba > $INF);
+        return Division_$F(0$s, bitcast<$F>(bits ^ $U(hidden_zero)));
     }
-    if (ba < bb) { return a; }
+    if (ba < bb) { return Division_$F(0$s, a); }
     let implicit = 1$s << $MANTu;
     let fa = ba >> $MANTu;
     let fb = bb >> $MANTu;
@@ -204,42 +209,44 @@ fn fmod_$F(a: $F, b: $F) -> $F {
     let eb = i32(max(fb, 1$s));
     let ma = (ba & (implicit - 1$s)) | select(0$s, implicit, fa > 0$s);
     let mb = (bb & (implicit - 1$s)) | select(0$s, implicit, fb > 0$s);
+    var q = ma / mb;
     var r = ma % mb;
     var left = ea - eb;
-    while (left > 0 && r != 0$s) {
+    while (left > 0) {
         let step = min(left, $SPARE);
-        r = (r << u32(step)) % mb;
+        let part = r << u32(step);
+        q = (q << u32(step)) + part / mb;
+        r = part % mb;
         left -= step;
     }
-    if (r == 0$s) { return bitcast<$F>(bitcast<$U>(a) & $SIGN); }
     // Back to a float with exponent eb, normalised as far as that allows.
     let shift = min(i32(clz_$U(r)) - $EXPBITS, eb - 1);
-    r <<= u32(shift);
-    let e = $U(eb - shift);
-    let bits = select(r, (r & (implicit - 1$s)) | (e << $MANTu), r >= implicit);
-    return bitcast<$F>(bits | (bitcast<$U>(a) & $SIGN));
+    let m = r << u32(max(shift, 0));
+    let normal = (m & (implicit - 1$s)) | ($U(eb - shift) << $MANTu);
+    let bits = select(m, normal, m >= implicit);
+    let sign = bitcast<$U>(a) & $SIGN;
+    return Division_$F(q, bitcast<$F>(select(bits, 0$s, r == 0$s) | sign));
 }
 
-// Floored division and its remainder, in the order that keeps them consistent:
-// the remainder is exact and the quotient is rounded from it.
+// Floored division: its remainder is exact, and so is the quotient where integers
+// have successors; beyond, it is rounded from the remainder.
 fn remainder_$F(a: $F, b: $F) -> $F {
-    let m = fmod_$F(a, b);
+    let m = truncated_$F(a, b).remainder;
     if (isnan_$F(m)) { return m; }
     if (iszero_$F(m)) { return copysign_$F(m, b); }
-    return select(m, m + b, signbit_$F(m) != signbit_$F(b));
+    return select(m, keep_$F(m + b), signbit_$F(m) != signbit_$F(b));
 }
 
 fn floor_divide_$F(a: $F, b: $F) -> $F {
-    if (iszero_$F(b)) { return divide_$F(a, b); }
-    let m = fmod_$F(a, b);
+    let ratio = divide_$F(a, b);
+    if (iszero_$F(b)) { return ratio; }
+    let d = truncated_$F(a, b);
+    let m = d.remainder;
     if (isnan_$F(m)) { return m; }
-    var q = divide_$F(keep_$F(a - m), b);
-    if (!iszero_$F(m) && signbit_$F(m) != signbit_$F(b)) { q -= $F(1.0); }
-    if (iszero_$F(q)) {
-        return copysign_$F($F(0.0), divide_$F(a, b));
-    }
-    let f = floor_$F(q);
-    return select(f, f + $F(1.0), keep_$F(q - f) > $F(0.5));
+    var q = copysign_$F($F(d.quotient), ratio);
+    if (abs_$F(ratio) >= $INTEGRAL) { q = round_$F(divide_$F(keep_$F(a - m), b)); }
+    if (!iszero_$F(m) && signbit_$F(m) != signbit_$F(b)) { q = keep_$F(q - $F(1.0)); }
+    return select(q, copysign_$F(q, ratio), iszero_$F(q));
 }
 
 // Division with its special values spelt out.
@@ -253,5 +260,5 @@ fn divide_$F(a: $F, b: $F) -> $F {
         return bitcast<$F>((select($INF, $QNAN, ba == 0$s) | sign) ^ $U(hidden_zero));
     }
     if (bb == $INF && ba == $INF) { return bitcast<$F>($QNAN ^ $U(hidden_zero)); }
-    return keep_$F(a / b);
+    return keep_$F(a / keep_$F(b));
 }

@@ -38,10 +38,6 @@ fn bitwise_left_shift_$T(a: $R, n: $R) -> $R {
     return select($R(0), wrap_$T(a << u32($U(n) & $U($RW - 1))), inside);
 }
 
-fn bitwise_right_shift_$T(a: $R, n: $R) -> $R {
-    return a >> u32(min($U(n), $U($RW - 1)));
-}
-
 // By squaring; a negative exponent is refused before any work is done.
 fn pow_$T(a: $R, b: $R) -> $R {
     var base = a;

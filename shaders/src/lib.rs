@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 /// The dtypes that the library computes with, under their suffixes.
-pub const DTYPES: [&str; 12] =
-    ["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64"];
+pub const DTYPES: [&str; 12] = [
+    "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64",
+];
 
 /// The WGSL type that holds a value of the dtype, `None` for an unknown suffix.
 pub fn register(dtype: &str) -> Option<&'static str> {
@@ -38,13 +39,52 @@ struct Item {
 /// Functions of `f32` that `f16` takes over, rounding what they return.
 const F16_FLOAT: [&[&str]; 2] = [
     &[
-        "negative", "positive", "abs", "sign", "reciprocal", "sqrt", "exp", "expm1", "log", "log1p",
-        "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-        "asinh", "acosh", "atanh", "ceil", "floor", "trunc", "round", "conj", "real", "imag",
+        "negative",
+        "positive",
+        "abs",
+        "sign",
+        "reciprocal",
+        "sqrt",
+        "exp",
+        "expm1",
+        "log",
+        "log1p",
+        "log2",
+        "log10",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "ceil",
+        "floor",
+        "trunc",
+        "round",
+        "conj",
+        "real",
+        "imag",
     ],
     &[
-        "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow", "hypot",
-        "logaddexp", "atan2", "copysign", "maximum", "minimum",
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "floor_divide",
+        "remainder",
+        "pow",
+        "hypot",
+        "logaddexp",
+        "atan2",
+        "copysign",
+        "maximum",
+        "minimum",
     ],
 ];
 /// Functions of `f32` that answer with a `bool`.
@@ -57,7 +97,11 @@ fn replace(template: &str, words: &[(&str, &str)]) -> String {
     // Longest words first, so that $RW is not taken for $R.
     let mut words = words.to_vec();
     words.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
-    words.iter().fold(template.to_owned(), |text, (word, with)| text.replace(word, with))
+    words
+        .iter()
+        .fold(template.to_owned(), |text, (word, with)| {
+            text.replace(word, with)
+        })
 }
 
 fn integers() -> String {
@@ -81,7 +125,11 @@ fn integers() -> String {
         text += &replace(include_str!("int.wgsl"), &words);
         text += &replace(own, &words);
         let spare = wide.parse::<u32>().unwrap_or(32) - width.parse::<u32>().unwrap_or(32);
-        let body = if spare == 0 { "x".to_owned() } else { format!("(x << {spare}u) >> {spare}u") };
+        let body = if spare == 0 {
+            "x".to_owned()
+        } else {
+            format!("(x << {spare}u) >> {spare}u")
+        };
         text += &format!("fn wrap_{dtype}(x: {held}) -> {held} {{ return {body}; }}\n");
     }
     text
@@ -89,15 +137,34 @@ fn integers() -> String {
 
 fn floats() -> String {
     let single = [
-        ("$F", "f32"), ("$U", "u32"), ("$s", "u"), ("$SIGN", "0x80000000u"), ("$ABS", "0x7fffffffu"),
-        ("$INF", "0x7f800000u"), ("$QNAN", "0x7fc00000u"), ("$ONE", "0x3f800000u"),
-        ("$MANT", "23"), ("$BIAS", "127"), ("$SPARE", "8"), ("$EXPBITS", "8"),
+        ("$F", "f32"),
+        ("$U", "u32"),
+        ("$s", "u"),
+        ("$SIGN", "0x80000000u"),
+        ("$ABS", "0x7fffffffu"),
+        ("$INF", "0x7f800000u"),
+        ("$QNAN", "0x7fc00000u"),
+        ("$ONE", "0x3f800000u"),
+        ("$MANT", "23"),
+        ("$BIAS", "127"),
+        ("$SPARE", "8"),
+        ("$EXPBITS", "8"),
+        ("$INTEGRAL", "16777216.0"),
     ];
     let double = [
-        ("$F", "f64"), ("$U", "u64"), ("$s", "lu"), ("$SIGN", "0x8000000000000000lu"),
-        ("$ABS", "0x7ffffffffffffffflu"), ("$INF", "0x7ff0000000000000lu"),
-        ("$QNAN", "0x7ff8000000000000lu"), ("$ONE", "0x3ff0000000000000lu"),
-        ("$MANT", "52"), ("$BIAS", "1023"), ("$SPARE", "11"), ("$EXPBITS", "11"),
+        ("$F", "f64"),
+        ("$U", "u64"),
+        ("$s", "lu"),
+        ("$SIGN", "0x8000000000000000lu"),
+        ("$ABS", "0x7ffffffffffffffflu"),
+        ("$INF", "0x7ff0000000000000lu"),
+        ("$QNAN", "0x7ff8000000000000lu"),
+        ("$ONE", "0x3ff0000000000000lu"),
+        ("$MANT", "52"),
+        ("$BIAS", "1023"),
+        ("$SPARE", "11"),
+        ("$EXPBITS", "11"),
+        ("$INTEGRAL", "9007199254740992.0lf"),
     ];
     let template = include_str!("float.wgsl");
     replace(template, &single) + &replace(template, &double)
@@ -134,7 +201,10 @@ fn casts() -> String {
     let mut text = String::new();
     for from in DTYPES {
         for to in DTYPES {
-            let (held, wanted) = (register(from).expect("listed"), register(to).expect("listed"));
+            let (held, wanted) = (
+                register(from).expect("listed"),
+                register(to).expect("listed"),
+            );
             let (float_in, float_out) = (from.starts_with('f'), to.starts_with('f'));
             let body = match (from, to) {
                 _ if from == to => "x".to_owned(),
@@ -149,6 +219,9 @@ fn casts() -> String {
                 (_, "f16") => format!("round_f16_bits(to_f32_{from}(x))"),
                 _ if float_out => format!("to_{to}_{from}(x)"),
                 _ if float_in => format!("from_{held}_{to}(x)"),
+                // The compiler extends by the target's sign; it has to be by the source's.
+                (_, "u64") if from.starts_with('i') => "bitcast<u64>(i64(x))".to_owned(),
+                (_, "i64") if from.starts_with('u') => "bitcast<i64>(u64(x))".to_owned(),
                 _ => format!("wrap_{to}({wanted}(x))"),
             };
             text += &format!("fn cast_{from}_{to}(x: {held}) -> {wanted} {{ return {body}; }}\n");
@@ -163,7 +236,13 @@ fn items(text: &str, into: &mut BTreeMap<String, Item>) {
     let mut current: Option<(String, String)> = None;
     let mut close = |current: Option<(String, String)>| {
         if let Some((name, text)) = current {
-            into.insert(name, Item { text, uses: BTreeSet::new() });
+            into.insert(
+                name,
+                Item {
+                    text,
+                    uses: BTreeSet::new(),
+                },
+            );
         }
     };
     for line in text.lines() {
@@ -188,7 +267,8 @@ fn items(text: &str, into: &mut BTreeMap<String, Item>) {
 
 /// The identifiers in a text.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|w| !w.is_empty())
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|w| !w.is_empty())
 }
 
 fn library() -> &'static BTreeMap<String, Item> {
@@ -249,7 +329,11 @@ mod tests {
     #[test]
     fn every_template_word_is_replaced() {
         for (name, item) in library() {
-            assert!(!item.text.contains('$') && !name.contains('$'), "{name}: {}", item.text);
+            assert!(
+                !item.text.contains('$') && !name.contains('$'),
+                "{name}: {}",
+                item.text
+            );
         }
     }
 
@@ -271,11 +355,21 @@ mod tests {
                     let mut parts = line.split(left);
                     while let (Some(a), Some(b)) = (parts.next(), parts.clone().next()) {
                         let a = a.trim_end().rsplit([' ', '(']).next().unwrap_or_default();
-                        let b = b.trim_start().split([' ', ')', ';']).next().unwrap_or_default();
-                        assert!(a.is_empty() || a != b, "{name}: {line} compares {right} itself");
+                        let b = b
+                            .trim_start()
+                            .split([' ', ')', ';'])
+                            .next()
+                            .unwrap_or_default();
+                        assert!(
+                            a.is_empty() || a != b,
+                            "{name}: {line} compares {right} itself"
+                        );
                     }
                 }
-                assert!(!line.contains("1e39") && !line.contains("/ 0.0"), "{name}: {line}");
+                assert!(
+                    !line.contains("1e39") && !line.contains("/ 0.0"),
+                    "{name}: {line}"
+                );
             }
         }
     }
@@ -289,7 +383,9 @@ mod tests {
                     continue;
                 }
                 let name = row.wgsl.replace("{t}", suffix(dtype));
-                let Some((name, _)) = name.split_once('(') else { continue };
+                let Some((name, _)) = name.split_once('(') else {
+                    continue;
+                };
                 // Elementary functions of float64 are left to the host.
                 assert!(has(name) || dtype == DType::F64, "no {name}");
             }

@@ -135,8 +135,8 @@ fn logaddexp_f32(a: f32, b: f32) -> f32 {
     if (!isfinite_f32(hi) || !isfinite_f32(lo)) { return hi; }
     // What rounding the difference lost is a relative error of its exponential.
     let d = keep_f32(lo - hi);
-    let back = keep_f32(d + hi);
-    let lost = keep_f32(lo - back) + keep_f32(keep_f32(back - d) - hi) * -1.0;
+    let part = keep_f32(d - lo);
+    let lost = keep_f32(lo - keep_f32(d - part)) - keep_f32(hi + part);
     let e = exp_scaled_f32(d, 0);
     return keep_f32(hi + log1p_f32(e + e * select(0.0, lost, isfinite_f32(lost))));
 }

@@ -3,6 +3,11 @@
 fn abs_$T(a: $R) -> $R { return wrap_$T(select(a, $R(0) - a, a < $R(0))); }
 fn sign_$T(a: $R) -> $R { return select(select($R(0), $R(1), a > $R(0)), $R(-1), a < $R(0)); }
 
+// Shifted as far as the width goes, only the sign is left.
+fn bitwise_right_shift_$T(a: $R, n: $R) -> $R {
+    return a >> u32(min($U(n), $U($RW - 1)));
+}
+
 // Truncated division through the magnitudes: MIN / -1 wraps, x / 0 is not used.
 fn quotient_$T(a: $R, b: $R) -> $R {
     let ua = $U(select(a, $R(0) - a, a < $R(0)));

@@ -3,6 +3,10 @@
 fn abs_$T(a: $R) -> $R { return a; }
 fn sign_$T(a: $R) -> $R { return select($R(0), $R(1), a != $R(0)); }
 
+fn bitwise_right_shift_$T(a: $R, n: $R) -> $R {
+    return select($R(0), a >> u32(n & $R($RW - 1)), n < $R($W));
+}
+
 fn floor_divide_$T(a: $R, b: $R) -> $R {
     return select(a / max(b, $R(1)), $R(0), b == $R(0));
 }

@@ -62,8 +62,7 @@ impl Native {
     fn of(features: wgpu::Features) -> Self {
         Native {
             int64: features.contains(wgpu::Features::SHADER_INT64),
-            float64: features
-                .contains(wgpu::Features::SHADER_F64 | wgpu::Features::SHADER_INT64),
+            float64: features.contains(wgpu::Features::SHADER_F64 | wgpu::Features::SHADER_INT64),
         }
     }
 }
@@ -83,7 +82,10 @@ impl Choice {
     /// The best adapter; software ones only if the environment says so.
     pub fn from_env() -> Self {
         let allowed = std::env::var(ALLOW_SOFTWARE_ENV).is_ok_and(|v| !v.is_empty() && v != "0");
-        Choice { allow_software: allowed, ..Choice::default() }
+        Choice {
+            allow_software: allowed,
+            ..Choice::default()
+        }
     }
 
     fn refusal(&self, report: &AdapterReport) -> Option<String> {
@@ -131,8 +133,7 @@ fn instance() -> Result<&'static wgpu::Instance, Fault> {
     OWNER.store(std::process::id(), Ordering::Release);
     Ok(INSTANCE.get_or_init(|| {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-        descriptor.backends =
-            wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
+        descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
         // Validation layers and labels are for debugging drivers, not for users.
         descriptor.flags = wgpu::InstanceFlags::empty();
         wgpu::Instance::new(descriptor)
@@ -145,7 +146,10 @@ fn instance() -> Result<&'static wgpu::Instance, Fault> {
 /// # Errors
 /// [`Fault::Lost`] in a forked child.
 pub fn adapters(choice: &Choice) -> Result<Vec<AdapterReport>, Fault> {
-    Ok(enumerate(choice)?.into_iter().map(|(report, _)| report).collect())
+    Ok(enumerate(choice)?
+        .into_iter()
+        .map(|(report, _)| report)
+        .collect())
 }
 
 fn enumerate(choice: &Choice) -> Result<Vec<(AdapterReport, wgpu::Adapter)>, Fault> {
@@ -167,7 +171,9 @@ fn enumerate(choice: &Choice) -> Result<Vec<(AdapterReport, wgpu::Adapter)>, Fau
                     wgpu::DeviceType::Cpu => "cpu",
                     wgpu::DeviceType::Other => "other",
                 },
-                driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+                driver: format!("{} {}", info.driver, info.driver_info)
+                    .trim()
+                    .to_owned(),
                 native: Native::of(adapter.features()),
                 max_buffer_size: limits.max_buffer_size,
                 max_binding_size: limits.max_storage_buffer_binding_size,
@@ -184,9 +190,11 @@ fn enumerate(choice: &Choice) -> Result<Vec<(AdapterReport, wgpu::Adapter)>, Fau
 pub(crate) fn select(choice: &Choice) -> Result<(AdapterReport, wgpu::Adapter), Fault> {
     let found = enumerate(choice)?;
     let lines: Vec<String> = found.iter().map(|(report, _)| report.line()).collect();
-    let rank = |kind: &str| ["discrete", "integrated", "virtual", "other", "cpu"]
-        .iter()
-        .position(|k| *k == kind);
+    let rank = |kind: &str| {
+        ["discrete", "integrated", "virtual", "other", "cpu"]
+            .iter()
+            .position(|k| *k == kind)
+    };
     found
         .into_iter()
         .filter(|(report, _)| report.refused.is_none())

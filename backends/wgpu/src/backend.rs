@@ -70,7 +70,12 @@ fn title(program: &Program) -> &'static str {
         Code::Cast => Some("astype"),
         _ => None,
     };
-    program.instrs().iter().rev().find_map(|i| last(&i.code)).unwrap_or("copy")
+    program
+        .instrs()
+        .iter()
+        .rev()
+        .find_map(|i| last(&i.code))
+        .unwrap_or("copy")
 }
 
 fn reduce_name(reduce: Reduce) -> &'static str {
@@ -165,7 +170,10 @@ impl WgpuBackend {
             Some(block) if Arc::ptr_eq(block.pool(), &self.pool) => Ok(block),
             _ => Err(Error::device(
                 op.to_owned(),
-                format!("an operand does not live on {}; move it with to_device", self.name),
+                format!(
+                    "an operand does not live on {}; move it with to_device",
+                    self.name
+                ),
             )),
         }
     }
@@ -178,49 +186,60 @@ impl WgpuBackend {
             _ => 1,
         };
         let total: usize = 4 + program.instrs().iter().map(|i| cost(i.code)).sum::<usize>();
-        let budget =
-            if self.gpu.report().is_software() { SOFTWARE_BUDGET } else { HARDWARE_BUDGET };
+        let budget = if self.gpu.report().is_software() {
+            SOFTWARE_BUDGET
+        } else {
+            HARDWARE_BUDGET
+        };
         (budget / total).clamp(1 << 16, 1 << 31)
     }
 
     /// Checks the operands and copies inputs that share a buffer with an output but lie out
     /// of one window's reach of it: a written buffer is bound once.
-    fn detached(
-        &self,
-        op: &str,
-        args: &Args<'_>,
-    ) -> Result<Vec<Option<(Buffer, usize)>>> {
+    fn detached(&self, op: &str, args: &Args<'_>) -> Result<Vec<Option<(Buffer, usize)>>> {
         for operand in args.inputs.iter().chain(args.outputs) {
             self.block(op, operand.buffer)?;
         }
         let bytes = |o: &Operand<'_>| {
             let (lo, hi) = o.layout.extent().unwrap_or((0, 0));
-            ((lo * o.dtype.itemsize()) as u64, (hi * o.dtype.itemsize()) as u64)
+            (
+                (lo * o.dtype.itemsize()) as u64,
+                (hi * o.dtype.itemsize()) as u64,
+            )
         };
         let reach = self.launcher.reach();
         args.inputs
             .iter()
             .map(|input| {
                 let (lo, hi) = bytes(input);
-                let far = args.outputs.iter().filter(|o| o.buffer.same(input.buffer)).any(|o| {
-                    let same = o.layout == input.layout
-                        && o.dtype.itemsize() == input.dtype.itemsize();
-                    let (olo, ohi) = bytes(o);
-                    !same && hi.max(ohi) - lo.min(olo) + WINDOW_SLACK > reach
-                });
+                let far = args
+                    .outputs
+                    .iter()
+                    .filter(|o| o.buffer.same(input.buffer))
+                    .any(|o| {
+                        let same = o.layout == input.layout
+                            && o.dtype.itemsize() == input.dtype.itemsize();
+                        let (olo, ohi) = bytes(o);
+                        !same && hi.max(ohi) - lo.min(olo) + WINDOW_SLACK > reach
+                    });
                 if !far {
                     return Ok(None);
                 }
                 let start = lo / 16 * 16;
                 let copied = self.pool.copy(self.block(op, input.buffer)?, start, hi);
                 let copy = copied.map_err(|f| error(op, f))?;
-                Ok(Some((Buffer::new(copy), start as usize / input.dtype.itemsize())))
+                Ok(Some((
+                    Buffer::new(copy),
+                    start as usize / input.dtype.itemsize(),
+                )))
             })
             .collect()
     }
 
     fn checked_range(&self, op: &str, buffer: &Buffer, offset: usize, len: usize) -> Result<()> {
-        let inside = offset.checked_add(len).is_some_and(|end| end <= buffer.len());
+        let inside = offset
+            .checked_add(len)
+            .is_some_and(|end| end <= buffer.len());
         if inside {
             return Ok(());
         }
@@ -232,7 +251,10 @@ impl WgpuBackend {
     }
 
     fn missing(&self, verb: &'static str) -> Error {
-        Error::unsupported(verb, format!("{} does not run it; caps() says so", self.name))
+        Error::unsupported(
+            verb,
+            format!("{} does not run it; caps() says so", self.name),
+        )
     }
 
     /// Fills the outputs with what the reduction of nothing gives.
@@ -281,21 +303,30 @@ impl Backend for WgpuBackend {
     }
 
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
-        self.pool.alloc(bytes as u64).map(Buffer::new).map_err(|f| error("alloc", f))
+        self.pool
+            .alloc(bytes as u64)
+            .map(Buffer::new)
+            .map_err(|f| error("alloc", f))
     }
 
     fn adopt(&self, _memory: ForeignMemory) -> Result<Buffer> {
         Err(Error::buffer(
             "asarray",
-            format!("host memory cannot be used in place by {}; allow a copy", self.name),
+            format!(
+                "host memory cannot be used in place by {}; allow a copy",
+                self.name
+            ),
         ))
     }
 
     fn write(&self, to: &Buffer, offset: usize, bytes: &[u8]) -> Result<()> {
         let block = self.block("write", to)?;
         self.checked_range("write", to, offset, bytes.len())?;
-        self.pool.write(block, offset as u64, bytes).map_err(|f| error("write", f))?;
-        self.transferred.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.pool
+            .write(block, offset as u64, bytes)
+            .map_err(|f| error("write", f))?;
+        self.transferred
+            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
@@ -303,13 +334,19 @@ impl Backend for WgpuBackend {
         let block = self.block("read", from)?;
         self.checked_range("read", from, offset, bytes.len())?;
         self.sync()?;
-        self.pool.read(block, offset as u64, bytes).map_err(|f| error("read", f))?;
-        self.transferred.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.pool
+            .read(block, offset as u64, bytes)
+            .map_err(|f| error("read", f))?;
+        self.transferred
+            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
     fn sync(&self) -> Result<()> {
-        let done = self.gpu.sync(&interrupt::requested).map_err(|f| error("synchronize", f))?;
+        let done = self
+            .gpu
+            .sync(&interrupt::requested)
+            .map_err(|f| error("synchronize", f))?;
         if !done {
             return Err(Error::interrupted(
                 "synchronize",
@@ -353,8 +390,7 @@ impl Backend for WgpuBackend {
         let copies = self.detached(op, &args)?;
         let inputs: Vec<&Layout> = args.inputs.iter().map(|o| o.layout).collect();
         let outputs: Vec<&Layout> = args.outputs.iter().map(|o| o.layout).collect();
-        let mut domain =
-            Domain::new(args.shape, AxisMask::default(), &inputs, &outputs, program);
+        let mut domain = Domain::new(args.shape, AxisMask::default(), &inputs, &outputs, program);
         domain.pad(false, args.inputs.len());
         let views = views(&args, &domain, &copies);
         let sizes: Vec<usize> = views.iter().map(View::itemsize).collect();
@@ -364,9 +400,17 @@ impl Backend for WgpuBackend {
             let mut views: Vec<View<'_>> = views.iter().map(|v| v.within(&part)).collect();
             pack(&mut views, args.inputs.len(), &part.dims);
             let signature = Signature::new(program, Task::Map, &domain);
-            let work =
-                Work { domain: &domain, part: &part, params: args.params, pieces: (1, 1) };
-            dispatches.push(self.launcher.prepare(signature, &mut views, &work).map_err(fail)?);
+            let work = Work {
+                domain: &domain,
+                part: &part,
+                params: args.params,
+                pieces: (1, 1),
+            };
+            dispatches.push(
+                self.launcher
+                    .prepare(signature, &mut views, &work)
+                    .map_err(fail)?,
+            );
         }
         self.launcher.run(&dispatches).map_err(fail)
     }
@@ -382,7 +426,11 @@ impl Backend for WgpuBackend {
         let fail = |f| error(op, f);
         self.gpu.check().map_err(fail)?;
         let sizes = |inner: bool| {
-            let kept = args.shape.iter().enumerate().filter(move |(a, _)| axes.contains(*a) == inner);
+            let kept = args
+                .shape
+                .iter()
+                .enumerate()
+                .filter(move |(a, _)| axes.contains(*a) == inner);
             kept.fold(1usize, |n, (_, d)| n.saturating_mul(*d))
         };
         let (results, depth) = (sizes(false), sizes(true));
@@ -395,7 +443,9 @@ impl Backend for WgpuBackend {
         if locates(reduce) && depth >= u32::MAX as usize {
             return Err(Error::unsupported(
                 op,
-                format!("{depth} elements are more positions than the device counts; reduce in parts"),
+                format!(
+                    "{depth} elements are more positions than the device counts; reduce in parts"
+                ),
             ));
         }
         let copies = self.detached(op, &args)?;
@@ -418,8 +468,14 @@ impl Backend for WgpuBackend {
             again: false,
         };
         let (mut scratch, mut dispatches) = (Scratch::default(), Vec::new());
-        fold.prepare(&self.launcher, &self.pool, self.limit(program), &mut scratch, &mut dispatches)
-            .map_err(fail)?;
+        fold.prepare(
+            &self.launcher,
+            &self.pool,
+            self.limit(program),
+            &mut scratch,
+            &mut dispatches,
+        )
+        .map_err(fail)?;
         self.launcher.run(&dispatches).map_err(fail)
     }
 

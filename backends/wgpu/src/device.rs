@@ -1,6 +1,5 @@
 //! One opened device: errors collected, loss noticed, waits bounded.
 
-use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,11 +13,11 @@ use crate::fault::Fault;
 /// are cut to about a second, so this leaves room for a loaded machine.
 const HUNG: Duration = Duration::from_secs(120);
 
-/// Longest single wait inside the driver: how soon loss and Ctrl-C are seen.
-const SLICE: Duration = Duration::from_millis(50);
+/// Longest pause between two looks at the device.
+const LONGEST_PAUSE: Duration = Duration::from_micros(500);
 
 /// Submissions that may be in flight: bounds the memory that they hold.
-const IN_FLIGHT: usize = 32;
+const IN_FLIGHT: u64 = 32;
 
 /// Locks, going on after a panic elsewhere: the guarded data is plain values.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -68,7 +67,7 @@ pub struct Gpu {
     report: AdapterReport,
     limits: wgpu::Limits,
     health: Arc<Health>,
-    in_flight: Mutex<VecDeque<wgpu::SubmissionIndex>>,
+    submitted: AtomicU64,
 }
 
 impl Gpu {
@@ -116,7 +115,7 @@ impl Gpu {
             report,
             limits,
             health,
-            in_flight: Mutex::default(),
+            submitted: AtomicU64::new(0),
         }))
     }
 
@@ -185,52 +184,61 @@ impl Gpu {
     /// flight already.
     pub(crate) fn submit(&self, commands: Option<wgpu::CommandBuffer>) -> Result<(), Fault> {
         self.check()?;
-        let index = self.queue.submit(commands);
+        self.queue.submit(commands);
+        let number = self.submitted.fetch_add(1, Ordering::Relaxed) + 1;
         let health = Arc::clone(&self.health);
         self.queue.on_submitted_work_done(move || {
-            health.completed.fetch_add(1, Ordering::Relaxed);
+            health.completed.fetch_max(number, Ordering::Release);
         });
-        let oldest = {
-            let mut queue = lock(&self.in_flight);
-            queue.push_back(index);
-            if queue.len() > IN_FLIGHT { queue.pop_front() } else { None }
-        };
-        match oldest {
-            Some(index) => self.wait(Some(index), &|| false).map(drop),
-            None => self.check(),
-        }
+        let oldest = number.saturating_sub(IN_FLIGHT);
+        self.wait(&|| self.completed() >= oldest, &|| false)
+            .map(drop)
     }
 
-    /// Waits until the submission, or all work so far, is done. Asks `stop` now
-    /// and then and returns false as soon as it says so.
+    /// The last submission that is done, with all before it.
+    fn completed(&self) -> u64 {
+        self.health.completed.load(Ordering::Acquire)
+    }
+
+    /// Lets the device's callbacks run until `done`. Asks `stop` now and then and
+    /// returns false as soon as it says so.
+    ///
+    /// The driver's own blocking wait is not used: the library asserts that only one
+    /// thread at a time waits with a timeout.
     pub(crate) fn wait(
         &self,
-        index: Option<wgpu::SubmissionIndex>,
+        done: &dyn Fn() -> bool,
         stop: &dyn Fn() -> bool,
     ) -> Result<bool, Fault> {
-        let mut seen = self.health.completed.load(Ordering::Relaxed);
-        let mut since = Instant::now();
+        let (mut seen, mut since) = (self.completed(), Instant::now());
+        let mut pause = Duration::ZERO;
         loop {
             self.check()?;
-            let poll = self.device.poll(wgpu::PollType::Wait {
-                submission_index: index.clone(),
-                timeout: Some(SLICE),
-            });
-            match poll {
-                Ok(_) => return self.check().map(|()| true),
-                Err(wgpu::PollError::Timeout) => {}
-                Err(e) => return Err(self.lose(e.to_string())),
+            if done() {
+                return Ok(true);
             }
-            let done = self.health.completed.load(Ordering::Relaxed);
-            if done != seen {
-                (seen, since) = (done, Instant::now());
-            } else if since.elapsed() > HUNG {
-                let secs = HUNG.as_secs();
-                return Err(self.lose(format!("it completed nothing for {secs} s and is hung")));
+            if let Err(e) = self.device.poll(wgpu::PollType::Poll) {
+                return Err(self.lose(e.to_string()));
+            }
+            if done() {
+                return self.check().map(|()| true);
             }
             if stop() {
                 return Ok(false);
             }
+            let now = self.completed();
+            if now != seen {
+                (seen, since) = (now, Instant::now());
+            } else if since.elapsed() > HUNG {
+                let secs = HUNG.as_secs();
+                return Err(self.lose(format!("it completed nothing for {secs} s and is hung")));
+            }
+            if pause.is_zero() {
+                std::thread::yield_now();
+            } else {
+                std::thread::sleep(pause);
+            }
+            pause = (pause * 3 / 2 + Duration::from_micros(2)).min(LONGEST_PAUSE);
         }
     }
 
@@ -241,10 +249,10 @@ impl Gpu {
     /// [`Fault::Lost`], or [`Fault::Device`] with the first error that no verb
     /// has reported yet.
     pub fn sync(&self, stop: &dyn Fn() -> bool) -> Result<bool, Fault> {
-        if !self.wait(None, stop)? {
+        let last = self.submitted.load(Ordering::Relaxed);
+        if !self.wait(&|| self.completed() >= last, stop)? {
             return Ok(false);
         }
-        lock(&self.in_flight).clear();
         self.take_failure().map(|()| true)
     }
 

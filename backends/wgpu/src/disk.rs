@@ -26,7 +26,11 @@ fn checksum(data: &[u8]) -> u64 {
 
 /// The user's cache directory, if the environment names one.
 fn directory() -> Option<PathBuf> {
-    let var = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let var = |name| {
+        std::env::var_os(name)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
     let base = var("RUSTARR_CACHE_DIR")
         .or_else(|| var("XDG_CACHE_HOME").map(|d| d.join("rustarr")))
         .or_else(|| var("LOCALAPPDATA").map(|d| d.join("rustarr")))
@@ -60,24 +64,35 @@ impl DiskCache {
     /// The device's cache with what an earlier process left; without one where the
     /// driver or the environment has none.
     pub fn open(gpu: &Gpu) -> DiskCache {
-        if !gpu.device.features().contains(wgpu::Features::PIPELINE_CACHE) {
+        if !gpu
+            .device
+            .features()
+            .contains(wgpu::Features::PIPELINE_CACHE)
+        {
             return DiskCache::default();
         }
         let name = wgpu::util::pipeline_cache_key(&gpu.device.adapter_info());
-        let path = directory().zip(name).map(|(folder, name)| folder.join(name));
+        let path = directory()
+            .zip(name)
+            .map(|(folder, name)| folder.join(name));
         let data = path.as_deref().and_then(load);
         let made = gpu.scoped(|| {
             // SAFETY: the data came from `get_data` of a cache of the same adapter, as its
             // name and checksum say; `fallback` lets the driver refuse it.
             unsafe {
-                gpu.device.create_pipeline_cache(&wgpu::PipelineCacheDescriptor {
-                    label: None,
-                    data: data.as_deref(),
-                    fallback: true,
-                })
+                gpu.device
+                    .create_pipeline_cache(&wgpu::PipelineCacheDescriptor {
+                        label: None,
+                        data: data.as_deref(),
+                        fallback: true,
+                    })
             }
         });
-        DiskCache { cache: made.ok().map(Owned::new), path, grown: AtomicBool::new(false) }
+        DiskCache {
+            cache: made.ok().map(Owned::new),
+            path,
+            grown: AtomicBool::new(false),
+        }
     }
 
     pub fn cache(&self) -> Option<&wgpu::PipelineCache> {

@@ -50,7 +50,11 @@ fn cut(results: usize, depth: usize, inner_last: bool) -> Cut {
     let group = depth >= DEEP && (inner_last || results < WIDE);
     let most = if group { GROUPED } else { SERIAL };
     let pieces = depth.div_ceil(most);
-    Cut { group, pieces, piece: depth.div_ceil(pieces) }
+    Cut {
+        group,
+        pieces,
+        piece: depth.div_ceil(pieces),
+    }
 }
 
 /// The program of the later levels: it reads what the first one wrote.
@@ -130,17 +134,20 @@ impl<'a> Fold<'a> {
             row[d] = step;
             step *= parts[0].dims[d] as isize;
         }
-        let view = |n: usize, offset: usize, strides: SmallVec<[isize; 6]>, written: bool| View {
+        let view = |n: usize, offset: usize, strides: &[isize], run: usize| View {
             buffer: &buffers[n],
             dtype: kinds[n],
             form: Form::Register,
             offset,
-            strides,
-            written,
+            strides: SmallVec::from_slice(strides),
+            run,
+            written: true,
         };
         let mut column = 0;
         for (part, cut) in parts.iter().zip(&cuts) {
-            let outputs = (0..kinds.len()).map(|n| view(n, column, row.clone(), true)).collect();
+            let outputs = (0..kinds.len())
+                .map(|n| view(n, column, &row, cut.pieces))
+                .collect();
             into.push(self.dispatch(launcher, self.task(cut, false), part, cut, outputs)?);
             column += cut.pieces;
         }
@@ -148,8 +155,12 @@ impl<'a> Fold<'a> {
         strides.push(1);
         let mut dims: SmallVec<[usize; 6]> = SmallVec::from_slice(&parts[0].dims[..outer]);
         dims.push(columns);
-        let inputs: Vec<View<'_>> =
-            (0..kinds.len()).map(|n| view(n, 0, strides.clone(), false)).collect();
+        let inputs: Vec<View<'_>> = (0..kinds.len())
+            .map(|n| View {
+                written: false,
+                ..view(n, 0, &strides, 1)
+            })
+            .collect();
         let mut all: SmallVec<[SmallVec<[isize; 6]>; 6]> =
             SmallVec::from_elem(strides.clone(), kinds.len());
         all.push(output.strides.clone());
@@ -165,7 +176,7 @@ impl<'a> Fold<'a> {
                 position: SmallVec::from_elem(0, 1),
             },
             inputs,
-            output: View { buffer: output.buffer, ..output },
+            output,
             inner_last: true,
             again: true,
         };
@@ -175,7 +186,12 @@ impl<'a> Fold<'a> {
     }
 
     fn task(&self, cut: &Cut, done: bool) -> Task {
-        Task::Fold { reduce: self.reduce, group: cut.group, again: self.again, done }
+        Task::Fold {
+            reduce: self.reduce,
+            group: cut.group,
+            again: self.again,
+            done,
+        }
     }
 
     fn dispatch(

@@ -76,7 +76,10 @@ impl Launcher {
 
     /// Largest window of a buffer that a dispatch can see.
     pub fn reach(&self) -> u64 {
-        self.gpu.limits().max_storage_buffer_binding_size.min(1 << 31)
+        self.gpu
+            .limits()
+            .max_storage_buffer_binding_size
+            .min(1 << 31)
     }
 
     fn bind_layout(&self, writable: &[bool]) -> Result<Owned<wgpu::BindGroupLayout>, Fault> {
@@ -88,18 +91,29 @@ impl Launcher {
         let entry = |binding: usize, ty| wgpu::BindGroupLayoutEntry {
             binding: binding as u32,
             visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+            ty: wgpu::BindingType::Buffer {
+                ty,
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
             count: None,
         };
         let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform)];
         entries.extend(writable.iter().enumerate().map(|(n, writable)| {
-            entry(n + 1, wgpu::BufferBindingType::Storage { read_only: !writable })
+            entry(
+                n + 1,
+                wgpu::BufferBindingType::Storage {
+                    read_only: !writable,
+                },
+            )
         }));
         let made = self.gpu.scoped(|| {
-            self.gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-                label: None,
-                entries: &entries,
-            })
+            self.gpu
+                .device
+                .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                    label: None,
+                    entries: &entries,
+                })
         })?;
         layouts.insert(key, Owned::new(made.clone()));
         Ok(Owned::new(made))
@@ -114,12 +128,19 @@ impl Launcher {
         // which only costs time.
         let layout = self.bind_layout(&signature.writable)?;
         let text = render(signature);
-        let raw = self.gpu.scoped(|| compile(&self.gpu, &text, &layout, self.disk.cache()))?;
+        let raw = self
+            .gpu
+            .scoped(|| compile(&self.gpu, &text, &layout, self.disk.cache()))?;
         self.compiled.fetch_add(1, Ordering::Relaxed);
         self.disk.touch();
-        let made = Arc::new(Pipeline { raw: Owned::new(raw), layout });
+        let made = Arc::new(Pipeline {
+            raw: Owned::new(raw),
+            layout,
+        });
         let mut pipelines = lock(&self.pipelines);
-        Ok(Arc::clone(pipelines.entry(signature.clone()).or_insert(made)))
+        Ok(Arc::clone(
+            pipelines.entry(signature.clone()).or_insert(made),
+        ))
     }
 
     /// Prepares one dispatch: compiles, checks and allocates, runs nothing.
@@ -163,7 +184,13 @@ impl Launcher {
             });
             (Owned::new(uniform), Owned::new(group))
         })?;
-        Ok(Dispatch { pipeline, group, words, uniform, workgroups })
+        Ok(Dispatch {
+            pipeline,
+            group,
+            words,
+            uniform,
+            workgroups,
+        })
     }
 
     /// Spreads threads over two dimensions of workgroups, as one has at most 65535.
@@ -182,7 +209,9 @@ impl Launcher {
         let rows = groups.div_ceil(most).max(1);
         let columns = groups.div_ceil(rows);
         if rows > most {
-            return Err(Fault::Memory(format!("{threads} threads are more than a dispatch takes")));
+            return Err(Fault::Memory(format!(
+                "{threads} threads are more than a dispatch takes"
+            )));
         }
         words[header::ROW] = (columns * size) as u32;
         Ok((columns as u32, rows as u32))
@@ -193,11 +222,8 @@ impl Launcher {
         let gpu = &self.gpu;
         for dispatch in dispatches {
             let commands = gpu.scoped(|| {
-                gpu.queue.write_buffer(
-                    &dispatch.uniform,
-                    0,
-                    bytemuck::cast_slice(&dispatch.words),
-                );
+                gpu.queue
+                    .write_buffer(&dispatch.uniform, 0, bytemuck::cast_slice(&dispatch.words));
                 let mut encoder = gpu.device.create_command_encoder(&Default::default());
                 {
                     let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -240,7 +266,10 @@ fn compile(
     cache: Option<&wgpu::PipelineCache>,
 ) -> wgpu::ComputePipeline {
     let source = wgpu::ShaderSource::Wgsl(text.into());
-    let descriptor = wgpu::ShaderModuleDescriptor { label: None, source };
+    let descriptor = wgpu::ShaderModuleDescriptor {
+        label: None,
+        source,
+    };
     let mut checks = wgpu::ShaderRuntimeChecks::checked();
     checks.force_loop_bounding = false;
     checks.int_div_checks = false;
@@ -248,22 +277,25 @@ fn compile(
     // that does not change, and the library never divides an integer by zero nor MIN
     // by -1: both are selected away first.
     let module = unsafe { gpu.device.create_shader_module_trusted(descriptor, checks) };
-    let pipeline_layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: None,
-        bind_group_layouts: &[Some(layout)],
-        immediate_size: 0,
-    });
-    gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: None,
-        layout: Some(&pipeline_layout),
-        module: &module,
-        entry_point: Some("main"),
-        compilation_options: wgpu::PipelineCompilationOptions {
-            constants: &[],
-            zero_initialize_workgroup_memory: false,
-        },
-        cache,
-    })
+    let pipeline_layout = gpu
+        .device
+        .create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: None,
+            bind_group_layouts: &[Some(layout)],
+            immediate_size: 0,
+        });
+    gpu.device
+        .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &[],
+                zero_initialize_workgroup_memory: false,
+            },
+            cache,
+        })
 }
 
 /// The uniform block, and how many threads (or groups) work.

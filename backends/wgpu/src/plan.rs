@@ -40,7 +40,7 @@ impl Domain {
         program: &Program,
     ) -> Domain {
         let all = AxisMask::all(shape.len());
-        let inner_only = AxisMask(all.0 & !axes.0);
+        let outer_only = AxisMask(all.0 & !axes.0);
         let keep = iota_axes(program);
         // Axis numbers within each part.
         let names = |part: AxisMask| -> SmallVec<[usize; 6]> {
@@ -53,8 +53,7 @@ impl Domain {
             strides: SmallVec::new(),
             position: SmallVec::new(),
         };
-        for (part, drop) in [(inner_only, axes), (axes, inner_only)] {
-            let inner = part == axes;
+        for (part, drop, inner) in [(outer_only, axes, false), (axes, outer_only, true)] {
             let names = names(part);
             let sizes: SmallVec<[usize; 6]> = names.iter().map(|a| shape[*a]).collect();
             let mut layouts: Vec<Layout> = inputs.iter().map(|l| l.remove_axes(drop)).collect();
@@ -64,8 +63,7 @@ impl Domain {
                 layouts.extend(outputs.iter().map(|l| (*l).clone()));
             }
             let refs: Vec<&Layout> = layouts.iter().collect();
-            let keep_here =
-                AxisMask::of((0..names.len()).filter(|i| keep.contains(names[*i])));
+            let keep_here = AxisMask::of((0..names.len()).filter(|i| keep.contains(names[*i])));
             // A map may go through its elements in any order.
             let reorder = !inner && axes.count() == 0 && !outputs.is_empty();
             let (dims, strides, origin) = collapse(&sizes, &refs, keep_here, reorder);
@@ -79,8 +77,10 @@ impl Domain {
                 domain.position = strides.next().unwrap_or_default().into_iter().collect();
             } else {
                 domain.outer = domain.dims.len();
-                domain.strides =
-                    strides.into_iter().map(|s| s.into_iter().collect()).collect();
+                domain.strides = strides
+                    .into_iter()
+                    .map(|s| s.into_iter().collect())
+                    .collect();
             }
         }
         domain
@@ -99,7 +99,11 @@ impl Domain {
         }
         self.dims.insert(at, 1);
         self.origin.insert(at, usize::MAX);
-        for strides in self.strides.iter_mut().take(if inner { inputs } else { usize::MAX }) {
+        for strides in self
+            .strides
+            .iter_mut()
+            .take(if inner { inputs } else { usize::MAX })
+        {
             strides.insert(at, 0);
         }
         if inner {
@@ -122,18 +126,25 @@ impl Domain {
             let along = |strides: &[isize], d: usize, size: usize| {
                 (pieces[d] as u64 - 1) * strides[d].unsigned_abs() as u64 * size as u64
             };
-            let far = self.strides.iter().zip(itemsizes).find_map(|(strides, &size)| {
-                let spans: SmallVec<[u64; 6]> =
-                    (0..strides.len()).map(|d| along(strides, d, size)).collect();
-                let total: u64 = spans.iter().sum::<u64>() + size as u64;
-                // The window starts at an aligned offset, up to ALIGNMENT earlier.
-                (total + WINDOW_SLACK > reach)
-                    .then(|| (0..spans.len()).max_by_key(|d| (spans[*d], usize::MAX - d)))
-                    .flatten()
-            });
+            let far = self
+                .strides
+                .iter()
+                .zip(itemsizes)
+                .find_map(|(strides, &size)| {
+                    let spans: SmallVec<[u64; 6]> = (0..strides.len())
+                        .map(|d| along(strides, d, size))
+                        .collect();
+                    let total: u64 = spans.iter().sum::<u64>() + size as u64;
+                    // The window starts at an aligned offset, up to ALIGNMENT earlier.
+                    (total + WINDOW_SLACK > reach)
+                        .then(|| (0..spans.len()).max_by_key(|d| (spans[*d], usize::MAX - d)))
+                        .flatten()
+                });
             let many = || {
                 let total = pieces.iter().fold(1usize, |n, d| n.saturating_mul(*d));
-                (total > count).then(|| pieces.iter().position(|d| *d > 1)).flatten()
+                (total > count)
+                    .then(|| pieces.iter().position(|d| *d > 1))
+                    .flatten()
             };
             match far.or_else(many) {
                 Some(d) if pieces[d] > 1 => pieces[d] = pieces[d].div_ceil(2),
@@ -145,7 +156,10 @@ impl Domain {
     /// The boxes that the pieces make: first coordinates and sizes, outer
     /// dimensions slowest.
     pub fn boxes(&self, pieces: &[usize]) -> Vec<Box> {
-        let mut boxes = vec![Box { start: SmallVec::new(), dims: SmallVec::new() }];
+        let mut boxes = vec![Box {
+            start: SmallVec::new(),
+            dims: SmallVec::new(),
+        }];
         for (&dim, &piece) in self.dims.iter().zip(pieces) {
             boxes = boxes
                 .into_iter()
@@ -189,6 +203,8 @@ pub(crate) struct View<'a> {
     /// First element.
     pub offset: usize,
     pub strides: SmallVec<[isize; 6]>,
+    /// Elements in a row at every position: more than one for partial results.
+    pub run: usize,
     pub written: bool,
 }
 
@@ -200,6 +216,7 @@ impl<'a> View<'a> {
             form: Form::Array,
             offset: operand.layout.offset(),
             strides: SmallVec::from_slice(strides),
+            run: 1,
             written,
         }
     }
@@ -214,9 +231,16 @@ impl<'a> View<'a> {
 
     /// The view of a box of the domain.
     pub fn within(&self, b: &Box) -> View<'a> {
-        let moved: isize =
-            self.strides.iter().zip(&b.start).map(|(s, c)| s * *c as isize).sum();
-        View { offset: (self.offset as isize + moved) as usize, ..self.clone() }
+        let moved: isize = self
+            .strides
+            .iter()
+            .zip(&b.start)
+            .map(|(s, c)| s * *c as isize)
+            .sum();
+        View {
+            offset: (self.offset as isize + moved) as usize,
+            ..self.clone()
+        }
     }
 
     /// The bytes that the view reaches over dimensions of these sizes.
@@ -227,7 +251,7 @@ impl<'a> View<'a> {
             if span < 0 { lo += span } else { hi += span }
         }
         let size = self.itemsize() as u64;
-        (lo as u64 * size, (hi as u64 + 1) * size)
+        (lo as u64 * size, (hi as u64 + self.run as u64) * size)
     }
 
     /// Whether the elements follow each other over these dimensions.
@@ -259,8 +283,14 @@ pub(crate) fn bind<'a>(
     align: u64,
 ) -> (SmallVec<[Port; 6]>, SmallVec<[Window<'a>; 6]>) {
     let mut windows: SmallVec<[Window<'a>; 6]> = SmallVec::new();
-    let mut ports: SmallVec<[Port; 6]> =
-        views.iter().map(|v| Port { dtype: v.dtype, form: v.form, binding: 0 }).collect();
+    let mut ports: SmallVec<[Port; 6]> = views
+        .iter()
+        .map(|v| Port {
+            dtype: v.dtype,
+            form: v.form,
+            binding: 0,
+        })
+        .collect();
     // Written buffers first, so that what is read from them joins them.
     let mut order: SmallVec<[usize; 6]> = (0..views.len()).collect();
     order.sort_by_key(|n| !views[*n].written);
@@ -293,14 +323,19 @@ pub(crate) fn bind<'a>(
     // Bindings are numbered as the operands come, whatever order made them.
     let mut numbers: SmallVec<[u8; 6]> = SmallVec::new();
     for port in &mut ports {
-        let new = numbers.iter().position(|b| *b == port.binding).unwrap_or_else(|| {
-            numbers.push(port.binding);
-            numbers.len() - 1
-        });
+        let new = numbers
+            .iter()
+            .position(|b| *b == port.binding)
+            .unwrap_or_else(|| {
+                numbers.push(port.binding);
+                numbers.len() - 1
+            });
         port.binding = new as u8;
     }
-    let windows: SmallVec<[Window<'a>; 6]> =
-        numbers.iter().map(|b| windows[*b as usize].clone()).collect();
+    let windows: SmallVec<[Window<'a>; 6]> = numbers
+        .iter()
+        .map(|b| windows[*b as usize].clone())
+        .collect();
     for (view, port) in views.iter_mut().zip(&ports) {
         view.offset -= windows[port.binding as usize].start as usize / view.itemsize();
     }
@@ -314,8 +349,7 @@ pub(crate) fn pack(views: &mut [View<'_>], inputs: usize, dims: &[usize]) {
     let most = views[inputs..].iter().map(lanes).max().unwrap_or(1);
     for n in inputs..views.len() {
         let view = &views[n];
-        let alone = (inputs..views.len())
-            .all(|m| m == n || !views[m].buffer.same(view.buffer));
+        let alone = (inputs..views.len()).all(|m| m == n || !views[m].buffer.same(view.buffer));
         if lanes(view) > 1 && alone && view.offset % most == 0 && view.is_linear(dims) {
             views[n].form = Form::Packed;
         }

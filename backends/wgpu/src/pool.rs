@@ -69,7 +69,9 @@ impl Block {
 
     /// The device's own handle.
     pub(crate) fn raw(&self) -> &wgpu::Buffer {
-        self.raw.as_ref().expect("a block keeps its buffer until it is dropped")
+        self.raw
+            .as_ref()
+            .expect("a block keeps its buffer until it is dropped")
     }
 
     /// The pool that the block came from.
@@ -105,8 +107,18 @@ fn gib(bytes: u64) -> String {
 impl Pool {
     /// An empty pool, with a limit in bytes if one is given.
     pub fn new(gpu: Arc<Gpu>, limit: Option<u64>) -> Arc<Pool> {
-        let state = State { usage: Usage { limit, ..Usage::default() }, ..State::default() };
-        Arc::new(Pool { gpu, state: Mutex::new(state), staging: Mutex::default() })
+        let state = State {
+            usage: Usage {
+                limit,
+                ..Usage::default()
+            },
+            ..State::default()
+        };
+        Arc::new(Pool {
+            gpu,
+            state: Mutex::new(state),
+            staging: Mutex::default(),
+        })
     }
 
     /// The device whose memory this is.
@@ -170,7 +182,11 @@ impl Pool {
             }),
         };
         match raw {
-            Ok(raw) => Ok(Block { pool: Arc::clone(self), raw: Some(raw), len }),
+            Ok(raw) => Ok(Block {
+                pool: Arc::clone(self),
+                raw: Some(raw),
+                len,
+            }),
             Err(fault) => {
                 lock(&self.state).usage.used -= size;
                 Err(match fault {
@@ -255,7 +271,11 @@ impl Pool {
             self.write_edge(block, offset, &bytes[..head as usize])?;
         }
         let body = &bytes[head as usize..];
-        let tail = if end == block.len() { 0 } else { body.len() % 4 };
+        let tail = if end == block.len() {
+            0
+        } else {
+            body.len() % 4
+        };
         let (body, rest) = body.split_at(body.len() - tail);
         let start = offset + head;
         for (i, chunk) in body.chunks(CHUNK as usize).enumerate() {
@@ -310,7 +330,11 @@ impl Pool {
                 }
             }
         })?;
-        if bytes.len() as u64 >= CHUNK { self.gpu.submit(None) } else { Ok(()) }
+        if bytes.len() as u64 >= CHUNK {
+            self.gpu.submit(None)
+        } else {
+            Ok(())
+        }
     }
 
     /// Copies bytes out of the block from `offset` on, after all work so far.
@@ -322,7 +346,10 @@ impl Pool {
     /// [`Fault::Lost`], [`Fault::Memory`] or [`Fault::Device`].
     pub fn read(&self, block: &Block, offset: u64, out: &mut [u8]) -> Result<(), Fault> {
         self.gpu.check()?;
-        assert!(offset + out.len() as u64 <= block.len(), "read past the end of a block");
+        assert!(
+            offset + out.len() as u64 <= block.len(),
+            "read past the end of a block"
+        );
         let mut at = offset;
         let mut rest = out;
         while !rest.is_empty() {
@@ -377,11 +404,13 @@ impl Pool {
                 *lock(&answer) = Some(result.is_ok());
             });
         })?;
-        gpu.wait(None, &|| false)?;
+        gpu.wait(&|| lock(&mapped).is_some(), &|| false)?;
         if *lock(&mapped) != Some(true) {
             *slot = None;
             gpu.check()?;
-            return Err(Fault::Device("a staging buffer did not map for reading".to_owned()));
+            return Err(Fault::Device(
+                "a staging buffer did not map for reading".to_owned(),
+            ));
         }
         let copied = range
             .get_mapped_range()

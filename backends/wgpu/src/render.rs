@@ -35,17 +35,28 @@ fn register(dtype: DType) -> &'static str {
 
 /// Whether the library has the operation for the dtype.
 pub(crate) fn has_op(op: Op, dtype: DType) -> bool {
-    let (Some(t), Some(_)) = (suffix(dtype), op.result(dtype)) else { return false };
+    let (Some(t), Some(_)) = (suffix(dtype), op.result(dtype)) else {
+        return false;
+    };
     let text = op.info().wgsl.replace("{t}", t);
-    text.split_once('(').is_none_or(|(name, _)| rustarr_shaders::has(name))
+    text.split_once('(')
+        .is_none_or(|(name, _)| rustarr_shaders::has(name))
 }
 
 /// The complete shader of a signature.
 pub(crate) fn render(signature: &Signature) -> String {
-    let kernel = Kernel { sig: signature, words: signature.words() };
+    let kernel = Kernel {
+        sig: signature,
+        words: signature.words(),
+    };
     let text = match signature.task {
         Task::Map => kernel.map(),
-        Task::Fold { reduce, group, again, done } => kernel.fold(reduce, group, again, done),
+        Task::Fold {
+            reduce,
+            group,
+            again,
+            done,
+        } => kernel.fold(reduce, group, again, done),
     };
     rustarr_shaders::link(&text)
 }
@@ -130,7 +141,11 @@ impl Kernel<'_> {
     /// The part of a port's index that the dimensions `from..to` make.
     fn index(&self, port: usize, from: usize, to: usize) -> String {
         let at = self.words.ports[port];
-        let mut sum = if from == 0 { word(at) } else { format!("k{port}") };
+        let mut sum = if from == 0 {
+            word(at)
+        } else {
+            format!("k{port}")
+        };
         for d in from..to {
             let _ = write!(sum, " + c{d} * {}", word(at + 1 + d));
         }
@@ -237,7 +252,10 @@ impl Kernel<'_> {
         match instr.code {
             Code::Load(n) => {
                 let n = n as usize;
-                let port = Port { dtype: instr.dtype, ..self.sig.ports[n] };
+                let port = Port {
+                    dtype: instr.dtype,
+                    ..self.sig.ports[n]
+                };
                 self.load(port, &format!("i{n}"))
             }
             Code::Param(n) => self.param(self.words.params[n as usize], instr.dtype),
@@ -247,7 +265,12 @@ impl Kernel<'_> {
             }
             Code::Cast => {
                 let from = self.sig.program.instrs()[instr.args[0] as usize].dtype;
-                format!("cast_{}_{}(s{})", known(from), known(instr.dtype), instr.args[0])
+                format!(
+                    "cast_{}_{}(s{})",
+                    known(from),
+                    known(instr.dtype),
+                    instr.args[0]
+                )
             }
             Code::Apply(op) => {
                 let operand = instr.args[if op == Op::Select { 1 } else { 0 }];
@@ -319,7 +342,11 @@ impl Kernel<'_> {
             .filter(|(_, p)| p.form == Form::Packed)
             .collect();
         if lanes == 1 {
-            let _ = writeln!(out, "if (t >= {}) {{ return; }}\nlet i = t;", word(header::COUNT));
+            let _ = writeln!(
+                out,
+                "if (t >= {}) {{ return; }}\nlet i = t;",
+                word(header::COUNT)
+            );
         } else {
             let _ = writeln!(
                 out,
@@ -394,7 +421,11 @@ impl Kernel<'_> {
         let (threads, step) = if group { (GROUP, GROUP) } else { (THREADS, 1) };
         let mut out = String::new();
         if group {
-            let _ = writeln!(out, "var<workgroup> shared_value: array<{}, {GROUP}>;", combine.held);
+            let _ = writeln!(
+                out,
+                "var<workgroup> shared_value: array<{}, {GROUP}>;",
+                combine.held
+            );
             if locates {
                 let _ = writeln!(out, "var<workgroup> shared_at: array<u32, {GROUP}>;");
             }
@@ -429,7 +460,7 @@ impl Kernel<'_> {
         let start = if group { "begin + local" } else { "begin" };
         let _ = writeln!(
             out,
-            "for (var from = {start}; from < end; from += {}u) {{\n\
+            "for (var head = {start}; head < end; head += {}u) {{\n\
              var sum = {};",
             step * RUN,
             combine.identity
@@ -439,8 +470,8 @@ impl Kernel<'_> {
         }
         let _ = writeln!(
             out,
-            "let stop = min(from + {}u, end);\n\
-             for (var r = from; r < stop; r += {step}u) {{",
+            "let stop = min(head + {}u, end);\n\
+             for (var r = head; r < stop; r += {step}u) {{",
             step * RUN
         );
         self.coordinates(&mut out, "r", outer, sig.rank());
@@ -450,7 +481,11 @@ impl Kernel<'_> {
         self.body(&mut out);
         let _ = writeln!(out, "let v = s{value};");
         if locates {
-            let at = if again { self.word_at(sig.ports[1], "i1") } else { self.position() };
+            let at = if again {
+                self.word_at(sig.ports[1], "i1")
+            } else {
+                self.position()
+            };
             let _ = writeln!(
                 out,
                 "let v_at = {at};\n\
@@ -480,7 +515,12 @@ impl Kernel<'_> {
         let outer = self.sig.outer as usize;
         let mut sum = word(self.words.position);
         for d in 0..self.sig.inner as usize {
-            let _ = write!(sum, " + c{} * {}", outer + d, word(self.words.position + 1 + d));
+            let _ = write!(
+                sum,
+                " + c{} * {}",
+                outer + d,
+                word(self.words.position + 1 + d)
+            );
         }
         sum
     }
@@ -497,7 +537,11 @@ impl Kernel<'_> {
         } else {
             format!("total = {};", combine.both("total", other))
         };
-        let first = if locates { "shared_at[local] = total_at;\n" } else { "" };
+        let first = if locates {
+            "shared_at[local] = total_at;\n"
+        } else {
+            ""
+        };
         let _ = writeln!(
             out,
             "shared_value[local] = total;\n{first}workgroupBarrier();\n\
@@ -590,7 +634,12 @@ impl Combine {
             Reduce::Max | Reduce::ArgMax if signed => format!("{held}(-1) - {}", largest(held)),
             Reduce::Max | Reduce::ArgMax => format!("{held}(0)"),
         };
-        Combine { held, identity, function: format!("{name}_{t}"), half }
+        Combine {
+            held,
+            identity,
+            function: format!("{name}_{t}"),
+            half,
+        }
     }
 
     fn both(&self, a: &str, b: &str) -> String {
@@ -599,7 +648,11 @@ impl Combine {
 
     /// A total as a value of the result.
     fn leave(&self, total: &str) -> String {
-        if self.half { format!("round_f16_bits({total})") } else { total.to_owned() }
+        if self.half {
+            format!("round_f16_bits({total})")
+        } else {
+            total.to_owned()
+        }
     }
 
     /// `better(a, at, b, bt)`: whether a at `at` goes before b at `bt`: the first

@@ -152,12 +152,22 @@ impl Signature {
 
     /// Whether the fold keeps positions.
     pub fn locates(&self) -> bool {
-        matches!(self.task, Task::Fold { reduce: Reduce::ArgMin | Reduce::ArgMax, .. })
+        matches!(
+            self.task,
+            Task::Fold {
+                reduce: Reduce::ArgMin | Reduce::ArgMax,
+                ..
+            }
+        )
     }
 
     /// Strides that a port has: folds write along the outer dimensions only.
     pub fn strides_of(&self, port: usize) -> usize {
-        if port < self.program.inputs() { self.rank() } else { self.outer as usize }
+        if port < self.program.inputs() {
+            self.rank()
+        } else {
+            self.outer as usize
+        }
     }
 
     pub fn words(&self) -> Words {
@@ -168,15 +178,32 @@ impl Signature {
             here
         };
         let dims = take(self.rank());
-        let ports = (0..self.ports.len()).map(|p| take(1 + self.strides_of(p))).collect();
+        let ports = (0..self.ports.len())
+            .map(|p| take(1 + self.strides_of(p)))
+            .collect();
         let mut params: SmallVec<[usize; 6]> = SmallVec::from_elem(0, self.program.params());
         for instr in self.program.instrs() {
             if let Code::Param(n) = instr.code {
                 params[n as usize] = take(register_words(instr.dtype));
             }
         }
-        let bases = take(if self.counted.is_empty() { 0 } else { 2 * self.rank() });
-        let position = take(if self.locates() { 1 + self.inner as usize } else { 0 });
-        Words { dims, ports, params, bases, position, len: at }
+        let bases = take(if self.counted.is_empty() {
+            0
+        } else {
+            2 * self.rank()
+        });
+        let position = take(if self.locates() {
+            1 + self.inner as usize
+        } else {
+            0
+        });
+        Words {
+            dims,
+            ports,
+            params,
+            bases,
+            position,
+            len: at,
+        }
     }
 }

@@ -42,7 +42,11 @@ fn reference(op: Op) -> Option<Reference> {
         Op::Atan2 => f64::atan2,
         Op::CopySign => f64::copysign,
         Op::LogAddExp => |a, b| {
-            if a == b { a + 2f64.ln() } else { a.max(b) + (-(a - b).abs()).exp().ln_1p() }
+            if a == b {
+                a + 2f64.ln()
+            } else {
+                a.max(b) + (-(a - b).abs()).exp().ln_1p()
+            }
         },
         Op::Negative => |a, _| -a,
         Op::Positive => |a, _| a,
@@ -83,8 +87,16 @@ fn unary_functions_are_within_tolerance() {
     let input = upload(&gpu, &[xs.len()], &xs);
     let mut failures = Vec::new();
     for row in Op::TABLE.iter().filter(|r| r.arity == 1) {
-        let Some(reference) = reference(row.op) else { continue };
-        let out = run(&gpu, &single(row.op, DType::F32), &[xs.len()], &[&input], &[]);
+        let Some(reference) = reference(row.op) else {
+            continue;
+        };
+        let out = run(
+            &gpu,
+            &single(row.op, DType::F32),
+            &[xs.len()],
+            &[&input],
+            &[],
+        );
         let got: Vec<f32> = download(&gpu, &out[0]);
         let worst = xs
             .iter()
@@ -92,9 +104,13 @@ fn unary_functions_are_within_tolerance() {
             .map(|(x, y)| (ulps(*y, reference(f64::from(*x), 0.0)), *x, *y))
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .unwrap();
-        println!("{:12} {:6.2} ulp at {:e} -> {:e}", row.name, worst.0, worst.1, worst.2);
+        println!(
+            "{:12} {:6.2} ulp at {:e} -> {:e}",
+            row.name, worst.0, worst.1, worst.2
+        );
         let zeros = xs.iter().zip(&got).find(|(x, y)| {
-            **y == 0.0 && reference(f64::from(**x), 0.0) == 0.0
+            **y == 0.0
+                && reference(f64::from(**x), 0.0) == 0.0
                 && y.is_sign_negative() != reference(f64::from(**x), 0.0).is_sign_negative()
         });
         // Half a unit is the rounding of the exact value itself.
@@ -126,11 +142,22 @@ fn pairs() -> (Vec<f32>, Vec<f32>) {
 fn binary_functions_are_within_tolerance() {
     let Some(gpu) = gpu() else { return };
     let (xs, ys) = pairs();
-    let (a, b) = (upload(&gpu, &[xs.len()], &xs), upload(&gpu, &[xs.len()], &ys));
+    let (a, b) = (
+        upload(&gpu, &[xs.len()], &xs),
+        upload(&gpu, &[xs.len()], &ys),
+    );
     let mut failures = Vec::new();
     for row in Op::TABLE.iter().filter(|r| r.arity == 2) {
-        let Some(reference) = reference(row.op) else { continue };
-        let out = run(&gpu, &single(row.op, DType::F32), &[xs.len()], &[&a, &b], &[]);
+        let Some(reference) = reference(row.op) else {
+            continue;
+        };
+        let out = run(
+            &gpu,
+            &single(row.op, DType::F32),
+            &[xs.len()],
+            &[&a, &b],
+            &[],
+        );
         let got: Vec<f32> = download(&gpu, &out[0]);
         let error = |i: usize| {
             let (x, y) = (f64::from(xs[i]), f64::from(ys[i]));
@@ -143,9 +170,15 @@ fn binary_functions_are_within_tolerance() {
             }
             ulps(near, exact)
         };
-        let worst = (0..xs.len()).map(|i| (error(i), i)).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        let worst = (0..xs.len())
+            .map(|i| (error(i), i))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .unwrap();
         let at = (xs[worst.1], ys[worst.1], got[worst.1]);
-        println!("{:12} {:6.2} ulp at {:e}, {:e} -> {:e}", row.name, worst.0, at.0, at.1, at.2);
+        println!(
+            "{:12} {:6.2} ulp at {:e}, {:e} -> {:e}",
+            row.name, worst.0, at.0, at.1, at.2
+        );
         if worst.0 > f64::from(row.ulp).max(0.5) {
             failures.push(format!("{}: {} at {at:?}", row.name, worst.0));
         }
