@@ -158,13 +158,12 @@ fn record(
         Defer::Always => false,
         Defer::Never => true,
     };
-    if small && let Some(array) = run_now(ctx, name, recipe, dtype, &shape, &ins)? {
-        return Ok(array);
-    }
-
     let native = is_native(ctx, recipe, dtype, &ins);
     if !native {
         ctx.note_fallback(name, unsupported_dtype(ctx, recipe, dtype, &ins))?;
+    }
+    if small && let Some(array) = run_now(ctx, name, recipe, dtype, &shape, &ins)? {
+        return Ok(array);
     }
     let (srcs, shared) = pull(&ins)?;
     let mut node = Node::new(ctx, name, recipe, dtype, shape.clone(), native, srcs);
