@@ -19,6 +19,8 @@ pub trait Field:
     fn magnitude(self) -> f64;
     /// This number times a real one.
     fn scale(self, by: f64) -> Self;
+    /// This number divided by its absolute value.
+    fn direction(self) -> Self;
 }
 
 impl Field for f64 {
@@ -35,6 +37,9 @@ impl Field for f64 {
     fn scale(self, by: f64) -> Self {
         self * by
     }
+    fn direction(self) -> Self {
+        self / self.abs()
+    }
 }
 
 impl Field for Complex64 {
@@ -50,6 +55,9 @@ impl Field for Complex64 {
     }
     fn scale(self, by: f64) -> Self {
         self * by
+    }
+    fn direction(self) -> Self {
+        self / self.norm()
     }
 }
 
@@ -122,12 +130,12 @@ impl<S: Field> Dense<S> {
         }
     }
 
-    /// Scales the matrix so that products of its elements neither overflow nor vanish, by a power of two, which is
-    /// exact; returns the factor that undoes it.
+    /// Scales the matrix by a power of two, which is exact, so that products of its elements neither overflow nor
+    /// vanish; returns what undoes it.
     ///
     /// # Errors
     /// `NotFinite`.
-    pub(crate) fn normalise(&mut self) -> Result<f64> {
+    pub(crate) fn normalise(&mut self) -> Result<PowerOfTwo> {
         let mut largest = 0f64;
         for v in &self.values {
             let v: Complex64 = (*v).into();
@@ -136,16 +144,38 @@ impl<S: Field> Dense<S> {
             }
             largest = largest.max(v.re.abs()).max(v.im.abs());
         }
-        if largest == 0.0 || (1e-100..1e100).contains(&largest) {
-            return Ok(1.0);
+        let normal = largest == 0.0 || (1e-100..1e100).contains(&largest);
+        let exponent = if normal {
+            0
+        } else {
+            largest.log2().floor() as i32
+        };
+        if !normal {
+            let shrink = PowerOfTwo(exponent).inverse();
+            self.values.iter_mut().for_each(|v| *v = shrink.times(*v));
         }
-        // Two steps: the factor of a subnormal number is out of range.
-        let exponent = -(largest.log2().floor() as i32);
-        for part in [exponent / 2, exponent - exponent / 2] {
-            let factor = 2f64.powi(part);
-            self.values.iter_mut().for_each(|v| *v = v.scale(factor));
+        Ok(PowerOfTwo(exponent))
+    }
+}
+
+/// A factor that may be out of the range of `f64`; one by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PowerOfTwo(i32);
+
+impl PowerOfTwo {
+    /// One over this factor.
+    pub fn inverse(self) -> PowerOfTwo {
+        PowerOfTwo(-self.0)
+    }
+
+    /// The factor times a number.
+    pub fn times<S: Field>(self, v: S) -> S {
+        if self.0 == 0 {
+            return v;
         }
-        Ok(2f64.powi(-exponent))
+        // In two steps, each of which is in range.
+        v.scale(2f64.powi(self.0 / 2))
+            .scale(2f64.powi(self.0 - self.0 / 2))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Eigenvalues and eigenvectors.
 
 use crate::dense::norm;
+use crate::inverse_iteration::repair;
 use crate::{Dense, Failure, Field, Result, stack};
 use faer::Par;
 use faer::diag::DiagMut;
@@ -41,7 +42,7 @@ pub(crate) fn hermitian<S: Field>(
     if !values.iter().all(|v| v.is_finite()) {
         return Err(Failure::Diverges);
     }
-    Ok((values.into_iter().map(|v| v * scale).collect(), v))
+    Ok((values.into_iter().map(|v| scale.times(v)).collect(), v))
 }
 
 /// The pairs of a scaled matrix that is not empty.
@@ -59,10 +60,20 @@ pub(crate) fn general<S: Field>(
     }
     let (mut values, mut v) = solver(&a, vectors)?;
     let finite = |z: &Complex64| z.re.is_finite() && z.im.is_finite();
-    if !values.iter().all(finite) || !v.iter().all(|v| v.values.iter().all(finite)) {
+    if !values.iter().all(finite) {
         return Err(Failure::Diverges);
     }
-    values.iter_mut().for_each(|z| *z *= scale);
+    if let Some(v) = &mut v
+        && !v.values.iter().all(finite)
+    {
+        let mut wide = Dense::zeros(n, n)?;
+        wide.values
+            .iter_mut()
+            .zip(&a.values)
+            .for_each(|(w, &a)| *w = a.into());
+        repair(wide, &values, v)?;
+    }
+    values.iter_mut().for_each(|z| *z = scale.times(*z));
     if let Some(v) = &mut v {
         for column in v.values.chunks_exact_mut(n) {
             let length = norm(column);

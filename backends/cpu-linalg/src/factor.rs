@@ -29,7 +29,10 @@ pub(crate) fn cholesky<S: Field>(a: &mut Dense<S>) -> Result<()> {
 pub(crate) fn qr<S: Field>(a: &mut Dense<S>, columns: usize) -> Result<Dense<S>> {
     let mut q = Dense::identity(a.rows, columns)?;
     if a.rows.min(a.cols) > 0 {
+        // Infinities and NaN go their way.
+        let scale = a.normalise().unwrap_or_default();
         factorise(a, &mut q)?;
+        a.values.iter_mut().for_each(|v| *v = scale.times(*v));
         for j in 0..a.cols {
             for i in j + 1..a.rows {
                 *a.at_mut(i, j) = S::default();
@@ -77,31 +80,27 @@ fn plain<S: Field>(a: &mut Dense<S>, q: &mut Dense<S>) {
     for k in 0..size {
         let mut v: Vec<S> = (k..a.rows).map(|i| a.at(i, k)).collect();
         let length = norm(&v);
-        // The vector as a direction: its square cannot overflow.
-        if length > 0.0 {
-            v.iter_mut().for_each(|v| *v = v.scale(1.0 / length));
+        // Nothing, or too little for a direction, is left where it is.
+        if length < f64::MIN_POSITIVE / f64::EPSILON {
+            continue;
         }
+        v.iter_mut().for_each(|v| *v = v.scale(1.0 / length));
         let head = v[0].magnitude();
-        let phase = if head == 0.0 {
-            S::ONE
-        } else {
-            v[0].scale(1.0 / head)
-        };
-        v[0] = v[0] + phase;
-        // A zero column reflects nothing.
-        let tau = if length == 0.0 {
-            0.0
-        } else {
-            1.0 / (1.0 + head)
-        };
+        v[0] = v[0]
+            + if head == 0.0 {
+                S::ONE
+            } else {
+                v[0].direction()
+            };
+        let tau = 1.0 / (1.0 + head);
         for j in k..a.cols {
             reflect(&v, tau, a, k, j);
         }
-        reflectors.push((v, tau));
+        reflectors.push((k, v, tau));
     }
-    for (k, (v, tau)) in reflectors.iter().enumerate().rev() {
+    for (k, v, tau) in reflectors.iter().rev() {
         for j in 0..q.cols {
-            reflect(v, *tau, q, k, j);
+            reflect(v, *tau, q, *k, j);
         }
     }
 }

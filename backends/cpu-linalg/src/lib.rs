@@ -8,6 +8,7 @@ mod dense;
 mod eigen;
 mod factor;
 mod gemm;
+mod inverse_iteration;
 mod lu;
 mod singular;
 
@@ -43,7 +44,7 @@ pub trait Routines: Field {
     /// The factorisation `P A = L U` of a square matrix with partial pivoting.
     ///
     /// # Errors
-    /// `Memory`. A singular matrix has a zero among its [pivots](Lu::pivots).
+    /// `Memory`. Of a singular matrix, [`Lu::is_singular`] tells.
     fn lu(a: Dense<Self>) -> Result<Lu<Self>>;
 
     /// Replaces `b` by the solution of `A x = b`.

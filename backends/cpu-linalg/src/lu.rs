@@ -1,13 +1,15 @@
 //! The LU factorisation with partial pivoting.
 
+use crate::dense::PowerOfTwo;
 use crate::{Dense, Failure, Field, Result, stack};
 use faer::linalg::lu::partial_pivoting::{factor, solve as substitute};
 use faer::{Par, perm::PermRef};
 
-/// `P A = L U`, with both factors in one matrix.
+/// `P A = L U`, with both factors in one matrix, and `U` scaled where pivots might be out of range.
 #[derive(Clone, Debug)]
 pub struct Lu<S> {
     factors: Dense<S>,
+    scale: PowerOfTwo,
     rows: Vec<usize>,
     inverse: Vec<usize>,
     odd: bool,
@@ -16,7 +18,12 @@ pub struct Lu<S> {
 impl<S: Field> Lu<S> {
     /// The diagonal of `U`.
     pub fn pivots(&self) -> impl Iterator<Item = S> {
-        (0..self.factors.rows).map(|i| self.factors.at(i, i))
+        (0..self.factors.rows).map(|i| self.scale.times(self.factors.at(i, i)))
+    }
+
+    /// Whether a pivot is zero; those after the first such one are then of no use.
+    pub fn is_singular(&self) -> bool {
+        (0..self.factors.rows).any(|i| self.factors.at(i, i) == S::default())
     }
 
     /// Whether `P` is an odd permutation.
@@ -27,6 +34,8 @@ impl<S: Field> Lu<S> {
 
 pub(crate) fn factorise<S: Field>(mut a: Dense<S>) -> Result<Lu<S>> {
     let n = a.rows;
+    // Infinities and NaN go their way.
+    let scale = a.normalise().unwrap_or_default();
     let (mut rows, mut inverse) = (vec![0; n], vec![0; n]);
     let params = Default::default();
     let need = factor::lu_in_place_scratch::<usize, S>(n, n, Par::Seq, params);
@@ -35,6 +44,7 @@ pub(crate) fn factorise<S: Field>(mut a: Dense<S>) -> Result<Lu<S>> {
     })?;
     Ok(Lu {
         factors: a,
+        scale,
         rows,
         inverse,
         odd: swaps.transposition_count % 2 == 1,
@@ -42,7 +52,7 @@ pub(crate) fn factorise<S: Field>(mut a: Dense<S>) -> Result<Lu<S>> {
 }
 
 pub(crate) fn solve<S: Field>(lu: &Lu<S>, b: &mut Dense<S>) -> Result<()> {
-    if lu.pivots().any(|pivot| pivot == S::default()) {
+    if lu.is_singular() {
         return Err(Failure::Singular);
     }
     let n = lu.factors.rows;
@@ -54,5 +64,8 @@ pub(crate) fn solve<S: Field>(lu: &Lu<S>, b: &mut Dense<S>) -> Result<()> {
     stack(need, |stack| {
         let rows = PermRef::new_checked(&lu.rows, &lu.inverse, n);
         substitute::solve_in_place(factors, factors, rows, b.as_mut(), Par::Seq, stack);
-    })
+    })?;
+    let undo = lu.scale.inverse();
+    b.values.iter_mut().for_each(|v| *v = undo.times(*v));
+    Ok(())
 }

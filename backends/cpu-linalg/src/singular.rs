@@ -53,6 +53,6 @@ pub(crate) fn svd<S: Field>(mut a: Dense<S>, vectors: Vectors) -> Result<Svd<S>>
     if !values.iter().all(|v| v.is_finite()) {
         return Err(Failure::Diverges);
     }
-    let values = values.into_iter().map(|v| v * scale).collect();
+    let values = values.into_iter().map(|v| scale.times(v)).collect();
     Ok(Svd { u, values, v })
 }

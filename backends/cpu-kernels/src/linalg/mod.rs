@@ -88,16 +88,16 @@ fn solve<T: Stored>(item: &Item<'_, '_>, mut b: Dense<T::Field>) -> Result<()> {
 /// A singular matrix has sign 0 and logarithm `-inf`.
 fn slogdet<T: Stored>(item: &Item<'_, '_>) -> Result<()> {
     let lu = item.check(Routines::lu(item.load::<T>(0)?))?;
-    let mut sign = T::Field::ONE.scale(if lu.is_odd() { -1.0 } else { 1.0 });
-    let mut log = 0.0;
-    for pivot in lu.pivots() {
-        let size = pivot.magnitude();
-        log += size.ln();
-        sign = if size == 0.0 {
-            T::Field::default()
-        } else {
-            sign * pivot.scale(1.0 / size)
-        };
+    let (mut sign, mut log) = (T::Field::default(), f64::NEG_INFINITY);
+    if !lu.is_singular() {
+        (sign, log) = (
+            T::Field::ONE.scale(if lu.is_odd() { -1.0 } else { 1.0 }),
+            0.0,
+        );
+        for pivot in lu.pivots() {
+            log += pivot.magnitude().ln();
+            sign = sign * pivot.direction();
+        }
     }
     item.store(1, |_, _| T::narrow(sign))?;
     item.store(2, |_, _| T::narrow_real(log))

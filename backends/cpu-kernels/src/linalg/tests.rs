@@ -375,11 +375,16 @@ fn fails(kind: Linalg, a: &[f64], n: usize, outputs: &[&[usize]]) -> String {
         vec![count, n, n]
     };
     let a = Array::dense(&shape, a);
+    let dtype = if let Linalg::Eig { .. } = kind {
+        DType::C128
+    } else {
+        DType::F64
+    };
     let outputs: Vec<Array> = outputs
         .iter()
         .map(|last| {
             Array::empty(
-                DType::C128,
+                dtype,
                 Layout::contiguous(&[&shape[..shape.len() - 2], last].concat()),
             )
         })
@@ -486,6 +491,23 @@ fn special_values_pass_through() {
     );
     assert_eq!(out[0].values::<f64>(), [0.0]);
     assert_eq!(out[1].values::<f64>(), [f64::NEG_INFINITY]);
+}
+
+#[test]
+fn numbers_at_the_ends_of_the_range() {
+    let rng = &mut Rng(1);
+    for size in [1e-310, 1e-300, 1e300f64] {
+        let a = Array::dense(&[2, 2], &[size, 0.5 * size, -0.5 * size, 2.0 * size]);
+        let x = &run(Linalg::Solve, &[&a, &a], &[(DType::F64, vec![2, 2])], rng)[0];
+        for (x, wanted) in x.values::<f64>().into_iter().zip([1.0, 0.0, 0.0, 1.0]) {
+            assert!((x - wanted).abs() < 1e-12, "{size} {x}");
+        }
+        let scalar = (DType::F64, vec![]);
+        let det = run(Linalg::SlogDet, &[&a], &[scalar.clone(), scalar], rng);
+        assert_eq!(det[0].values::<f64>(), [1.0]);
+        let wanted = 2.0 * size.ln() + 2.25f64.ln();
+        assert!((det[1].values::<f64>()[0] - wanted).abs() < 1e-11);
+    }
 }
 
 /// Matrices that iterations find hard: of low rank, graded, defective, huge and tiny.
