@@ -121,6 +121,11 @@ pub(crate) fn orphaned() -> bool {
     !matches!(WORKER.get(), 0) && WORKER.get() != generation()
 }
 
+/// Whether this thread is a worker of a pool of this process.
+pub(crate) fn is_worker() -> bool {
+    WORKER.get() != 0 && !orphaned()
+}
+
 /// Adds `unit` to the gate once no bit of `closed` is set.
 fn enter(unit: u64, closed: u64) {
     change(|gate| (gate & closed == 0).then_some(gate + unit));

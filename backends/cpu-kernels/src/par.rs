@@ -7,6 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustarr_interface::interrupt;
+
+use crate::fork;
 use crate::pool::Pool;
 
 /// Where a kernel's tasks run.
@@ -21,7 +24,7 @@ pub enum Par<'a> {
 /// Why tasks were left undone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParError {
-    /// The [`Cancel`] token in force was set.
+    /// The [`Cancel`] token in force was set, or the user asked to stop.
     #[error("cancelled")]
     Cancelled,
     /// A task panicked, with this message: a bug in a kernel.
@@ -95,8 +98,8 @@ impl Par<'_> {
     /// the next free worker. Returns when all are done. Calls nest.
     ///
     /// # Errors
-    /// [`ParError::Cancelled`] if the [`Cancel`] token in force was set before the last
-    /// task began; [`ParError::Panicked`] if a task panicked. Tasks not yet begun are then
+    /// [`ParError::Cancelled`] if the [`Cancel`] token in force was set, or the user asked to
+    /// stop ([`interrupt::requested`]), before the last task began; [`ParError::Panicked`] if a task panicked. Tasks not yet begun are then
     /// left out; those begun have ended.
     pub fn for_each(self, tasks: usize, f: impl Fn(usize) + Sync) -> Result<(), ParError> {
         self.for_each_with(tasks, || (), |(), task| f(task))
@@ -127,10 +130,19 @@ impl Par<'_> {
         match self {
             Par::Seq => queue.drain(&init, &f),
             Par::Pool(pool) => {
+                let poll = || {
+                    if interrupt::requested() {
+                        queue.fail(ParError::Cancelled);
+                    }
+                };
                 let threads = pool.threads().min(tasks);
-                pool.spread(threads, &|| {
-                    in_force(queue.cancel.clone(), || queue.drain(&init, &f));
-                });
+                pool.spread(
+                    threads,
+                    &|| {
+                        in_force(queue.cancel.clone(), || queue.drain(&init, &f));
+                    },
+                    &poll,
+                );
             }
         }
         let error = queue.error.into_inner();
@@ -208,7 +220,9 @@ impl Queue {
         }
         let step = |next| (next < self.tasks).then(|| next + 1);
         let task = self.next.fetch_update(Relaxed, Relaxed, step).ok()?;
-        if self.cancel.as_ref().is_some_and(Cancel::is_set) {
+        // Only the thread that entered the backend may ask for the user's wish.
+        let stopped = !fork::is_worker() && interrupt::requested();
+        if stopped || self.cancel.as_ref().is_some_and(Cancel::is_set) {
             self.fail(ParError::Cancelled);
             return None;
         }

@@ -2,9 +2,14 @@
 
 use std::mem;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
+
+use rustarr_interface::interrupt;
 
 use crate::cores::{self, VariableError};
 use crate::fork;
@@ -173,20 +178,35 @@ impl Pool {
     }
 
     /// Runs `runner` on up to `n` workers at once, and at least on one thread; waits for
-    /// all of them. The runner must not panic.
-    pub(crate) fn spread(&self, n: usize, runner: &(dyn Fn() + Sync)) {
+    /// all of them and calls `poll` now and then meanwhile, unless this thread is a worker
+    /// itself. Neither may panic.
+    pub(crate) fn spread(&self, n: usize, runner: &(dyn Fn() + Sync), poll: &dyn Fn()) {
         if self.alone() {
             return runner();
         }
         let _section = fork::running();
-        match &self.workers().rayon {
-            Some(rayon) => rayon.in_place_scope(|scope| {
-                for _ in 0..n.min(rayon.current_num_threads()) {
-                    scope.spawn(|_| runner());
-                }
-            }),
-            None => runner(),
-        }
+        let workers = self.workers();
+        let Some(rayon) = &workers.rayon else {
+            return runner();
+        };
+        let n = n.min(rayon.current_num_threads());
+        let left = AtomicUsize::new(n);
+        let caller = thread::current();
+        rayon.in_place_scope(|scope| {
+            for _ in 0..n {
+                scope.spawn(|_| {
+                    runner();
+                    if left.fetch_sub(1, SeqCst) == 1 {
+                        caller.unpark();
+                    }
+                });
+            }
+            // A worker must not sleep here: it may be the one to run them.
+            while !fork::is_worker() && left.load(SeqCst) > 0 {
+                thread::park_timeout(interrupt::INTERVAL);
+                poll();
+            }
+        });
     }
 
     /// Whether the calling thread computes by itself: there is but one thread, or this
@@ -254,7 +274,7 @@ fn start(
             .spawn_handler(|worker| {
                 let cores = cores.cloned();
                 let unbound = unbound.clone();
-                let thread = std::thread::Builder::new()
+                let thread = thread::Builder::new()
                     .name(format!("rustarr-{}", worker.index()))
                     .spawn(move || {
                         fork::mark_worker();

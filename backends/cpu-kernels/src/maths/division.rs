@@ -1,0 +1,95 @@
+//! Floor division and its remainder, with NumPy's special values: `a == b * (a // b) + a % b`, both computed exactly
+//! before the one rounding of the result.
+
+use super::near;
+use super::real::Real;
+
+/// The truncated quotient and its exact remainder, for a [`near::quotient`].
+#[inline(always)]
+fn truncated_near<T: Real>(a: T, b: T) -> (T, T) {
+    let ratio = a / b;
+    let q = ratio.trunc();
+    let r = (-q).mul_add(b, a);
+    // A ratio just below an integer may have been rounded up to it.
+    let too_far = (r < T::zero()) & (a > T::zero()) | (r > T::zero()) & (a < T::zero());
+    let q_back = q - T::one().copysign(ratio);
+    let r_back = r + b.copysign(a);
+    let (q, r) = (
+        if too_far { q_back } else { q },
+        if too_far { r_back } else { r },
+    );
+    // A finite number is its own remainder by infinity.
+    let whole = (b.abs() == T::infinity()) & (a.abs() < T::infinity());
+    (q, if whole { a } else { r })
+}
+
+/// The truncated quotient and its exact remainder, for a far quotient. Only the sign of the quotient's fraction is
+/// lost, which is far below its precision.
+#[cold]
+#[inline(never)]
+fn truncated_far<T: Real>(a: T, b: T) -> (T, T) {
+    let r = a % b;
+    (((a - r) / b).round_ties_even(), r)
+}
+
+/// Turns a truncated division into a floored one.
+#[inline(always)]
+fn floored<T: Real>((q, r): (T, T), a: T, b: T) -> (T, T) {
+    let opposite = (r < T::zero()) != (b < T::zero());
+    let step = (r != T::zero()) & opposite;
+    let q_down = q - T::one();
+    let r_up = r + b;
+    let q = if step { q_down } else { q };
+    let q = if q == T::zero() {
+        T::zero().copysign(a / b)
+    } else {
+        q
+    };
+    let q = if b == T::zero() { a / b } else { q };
+    let r = if step { r_up } else { r };
+    (
+        q,
+        if r == T::zero() {
+            T::zero().copysign(b)
+        } else {
+            r
+        },
+    )
+}
+
+/// [`floor_divide`] without branches, for a [`near::quotient`].
+#[inline(always)]
+pub fn floor_divide_near<T: Real>(a: T, b: T) -> T {
+    let q = floored(truncated_near(a, b), a, b).0;
+    if a.is_infinite() & (b != T::zero()) {
+        T::nan()
+    } else {
+        q
+    }
+}
+
+/// [`remainder`] without branches, for a [`near::quotient`].
+#[inline(always)]
+pub fn remainder_near<T: Real>(a: T, b: T) -> T {
+    floored(truncated_near(a, b), a, b).1
+}
+
+/// `floor(a / b)` of the exact quotient; NaN for an infinite `a`, `a / b` for a zero `b`.
+#[inline(always)]
+pub fn floor_divide<T: Real>(a: T, b: T) -> T {
+    if near::quotient(a, b) {
+        floor_divide_near(a, b)
+    } else {
+        floored(truncated_far(a, b), a, b).0
+    }
+}
+
+/// `a - b * floor(a / b)`, which has the sign of `b`; exact where representable.
+#[inline(always)]
+pub fn remainder<T: Real>(a: T, b: T) -> T {
+    if near::quotient(a, b) {
+        remainder_near(a, b)
+    } else {
+        floored(truncated_far(a, b), a, b).1
+    }
+}
