@@ -3,6 +3,8 @@ mod array;
 mod base;
 pub mod context;
 mod graph;
+pub mod indexing;
+pub mod info;
 mod ndarray;
 mod operators;
 pub mod ops;

@@ -83,6 +83,18 @@ impl Weak {
     }
 }
 
+impl From<Scalar> for Weak {
+    /// The Python scalar of an element: its kind and value.
+    fn from(value: Scalar) -> Self {
+        match value.dtype() {
+            DType::Bool => Weak::Bool(value.to_i128() != 0),
+            d if d.is(Kinds::INT) => Weak::Int(value.to_i128()),
+            d if d.is(Kinds::FLOAT) => Weak::Float(value.to_f64()),
+            _ => Weak::Complex(value.to_complex()),
+        }
+    }
+}
+
 /// An argument that may be an array or a Python scalar.
 #[derive(Clone, Copy)]
 pub enum Arg<'a> {

@@ -12,12 +12,10 @@ fn main() {
     let mut exact = Reference::new();
     println!("| function | f64, ULP | at | f32, ULP | at |\n|---|---|---|---|---|");
     for row in rows() {
-        let t0 = std::time::Instant::now();
         let (double, single) = (
             worst_f64(&row, &mut exact, points),
             worst_f32(&row, 50 * points),
         );
-        eprintln!("{} {:?}", row.name, t0.elapsed());
         let at = |(x, y): (f64, f64)| {
             if row.binary {
                 format!("{x:e}, {y:e}")
