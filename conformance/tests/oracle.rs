@@ -14,7 +14,10 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn context(name: &str, backend: Arc<dyn Backend>, defer: Defer) -> Context {
-    let options = ContextOptions { defer, ..ContextOptions::default() };
+    let options = ContextOptions {
+        defer,
+        ..ContextOptions::default()
+    };
     Context::new(name, backend.clone(), backend, options)
 }
 
@@ -23,32 +26,57 @@ fn configs() -> Vec<Config> {
     let serial = || Arc::new(rustarr_serial::open(None, None)) as Arc<dyn Backend>;
     let fine = || Arc::new(rustarr_serial::open(Some(1), None)) as Arc<dyn Backend>;
     let parallel = |threads| {
-        Arc::new(rustarr_parallel::open(Some(threads), None, Some(1), None).expect("a pool")) as Arc<dyn Backend>
+        Arc::new(rustarr_parallel::open(Some(threads), None, Some(1), None).expect("a pool"))
+            as Arc<dyn Backend>
     };
     let checked = || Arc::new(Checked::new(64, 16)) as Arc<dyn Backend>;
     let narrow = || Arc::new(Checked::new(8, 4)) as Arc<dyn Backend>;
-    let config = |name: &str, group, first: (Arc<dyn Backend>, Defer), second: (Arc<dyn Backend>, Defer)| Config {
+    let config = |name: &str,
+                  group,
+                  first: (Arc<dyn Backend>, Defer),
+                  second: (Arc<dyn Backend>, Defer)| Config {
         name: name.to_owned(),
         group,
-        contexts: vec![context(name, first.0, first.1), context("second", second.0, second.1)],
+        contexts: vec![
+            context(name, first.0, first.1),
+            context("second", second.0, second.1),
+        ],
     };
     use Defer::{Always, Auto, Never};
     vec![
         config("checked, eager", 0, (checked(), Never), (checked(), Never)),
-        config("checked, deferred", 0, (checked(), Always), (checked(), Always)),
+        config(
+            "checked, deferred",
+            0,
+            (checked(), Always),
+            (checked(), Always),
+        ),
         config("checked, narrow", 0, (narrow(), Always), (narrow(), Auto)),
         config("checked, mixed", 0, (checked(), Always), (checked(), Never)),
         config("serial, eager", 1, (serial(), Never), (serial(), Never)),
         config("serial", 1, (serial(), Auto), (serial(), Auto)),
         config("serial, deferred", 1, (fine(), Always), (fine(), Always)),
-        config("parallel 1, deferred", 1, (parallel(1), Always), (serial(), Auto)),
-        config("parallel 2, deferred", 1, (parallel(2), Always), (parallel(3), Always)),
+        config(
+            "parallel 1, deferred",
+            1,
+            (parallel(1), Always),
+            (serial(), Auto),
+        ),
+        config(
+            "parallel 2, deferred",
+            1,
+            (parallel(2), Always),
+            (parallel(3), Always),
+        ),
         config("parallel 3", 1, (parallel(3), Auto), (fine(), Always)),
     ]
 }
 
 fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|v| v.parse().unwrap_or_else(|_| panic!("{name} is a number, not {v:?}")))
+    std::env::var(name).ok().map(|v| {
+        v.parse()
+            .unwrap_or_else(|_| panic!("{name} is a number, not {v:?}"))
+    })
 }
 
 #[test]
