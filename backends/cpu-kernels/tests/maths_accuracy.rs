@@ -3,7 +3,7 @@
 
 mod reference;
 
-use reference::{Reference, rows, worst_f32, worst_f64};
+use reference::{Reference, complex, rows, worst_f32, worst_f64};
 
 /// The documented bound.
 const LIMIT: f64 = 1.0;
@@ -27,5 +27,15 @@ fn f32_functions_stay_within_one_ulp() {
             row.name
         );
         assert!(worst.ulp <= LIMIT, "{}: {worst:?}", row.name);
+    }
+}
+
+#[test]
+fn complex_functions_stay_within_their_bounds() {
+    let mut exact = Reference::new();
+    for row in complex::rows() {
+        let (double, single) = complex::worst(&row, &mut exact, 2_000);
+        assert!(double.ulp <= row.limit, "{}: {double:?}", row.name);
+        assert!(single.ulp <= 1.0, "{} in f32: {single:?}", row.name);
     }
 }
