@@ -7,7 +7,7 @@ use super::double::dd::Dd;
 use super::double::exp::{exp_dd, expm1_dd, limit, power_of_two, scale};
 use super::double::hyperbolic::half_sum;
 use super::double::inverse_trig::angle;
-use super::double::log::{LOG2_E, LOG10_E, exponent, join, log_dd, normalised};
+use super::double::log::{LOG2_E, LOG10_E, exponent, join, log_fine, normalised};
 use super::double::trig::sin_cos_any;
 use super::real::Real;
 use num_complex::Complex;
@@ -103,7 +103,7 @@ fn log_abs(z: C64) -> Dd {
     let down = |v: f64| scale(v, -(k + shift));
     let (p, q) = (Dd::product(down(a), down(a)), Dd::product(down(b), down(b)));
     let sum = Dd::sum(p.hi, q.hi);
-    let log = log_dd(Dd::new(sum.hi, sum.lo + (p.lo + q.lo)), 0.0).scaled(0.5);
+    let log = log_fine(Dd::new(sum.hi, sum.lo + (p.lo + q.lo)), 0.0).scaled(0.5);
     join(k + shift, log)
 }
 
@@ -115,7 +115,7 @@ fn half_log1p(p: Dd, q: Dd) -> Dd {
         return n.scaled(0.5);
     }
     let argument = Dd::sum(1.0, n.hi);
-    log_dd(Dd::sum(argument.hi, argument.lo + n.lo), 0.0).scaled(0.5)
+    log_fine(Dd::sum(argument.hi, argument.lo + n.lo), 0.0).scaled(0.5)
 }
 
 /// The logarithm to the base whose logarithm is `1 / per_e`.
