@@ -1,1 +1,58 @@
-//! bindings
+//! Python bindings: the compiled half of the package `rustarr`.
+//!
+//! Data flows one way: a Python value is read in `convert`, `buffer`, `dlpack` or `key`, the front end does the work
+//! inside [`errors::run`], and the result is wrapped. Nothing is computed here.
+#![recursion_limit = "256"]
+
+mod array;
+mod buffer;
+mod context;
+mod convert;
+mod creation;
+mod dlpack;
+mod dtype;
+mod elementwise;
+mod errors;
+mod fft;
+mod format;
+mod functions;
+mod hooks;
+mod key;
+mod linalg;
+mod methods;
+mod namespace;
+mod random;
+
+use pyo3::prelude::*;
+
+/// The compiled half of rustarr.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::array::{PyArray, restore_array};
+    #[pymodule_export]
+    use super::context::{PyContext, PyDevice, current_context, devices, set_default_context};
+    #[pymodule_export]
+    use super::dtype::PyDType;
+    #[pymodule_export]
+    use super::fft::Fft;
+    #[pymodule_export]
+    use super::linalg::Linalg;
+    #[pymodule_export]
+    use super::namespace::Functions;
+    #[pymodule_export]
+    use super::random::{Generator, Random};
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        hooks::install();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        let py = module.py();
+        for dtype in rustarr::DType::ALL {
+            module.add(dtype.name(), dtype::object(py, dtype)?)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! The cell that views share: recorded work, memory, or the error that took its place.
+
+use crate::context::lock;
+use crate::graph::{Node, policy};
+use rustarr_interface::{Buffer, DType, Error, ForeignMemory, Result, Space};
+use smallvec::SmallVec;
+use std::sync::{Arc, Mutex, Weak};
+
+/// What a base holds.
+#[derive(Clone)]
+pub(crate) enum State {
+    /// Work that nobody has needed yet; its value is dense and row-major.
+    Node(Arc<Node>),
+    /// Memory.
+    Buf(Buffer),
+    /// The device failed while the value was computed.
+    Failed(Error),
+}
+
+struct Cell {
+    state: State,
+    /// Pending nodes that read this base's value; a partial write runs them first.
+    readers: SmallVec<[Weak<Node>; 2]>,
+    /// Alive while somebody outside holds a pointer to the memory.
+    exported: Weak<()>,
+}
+
+/// A block of elements that arrays view.
+pub(crate) struct Base {
+    pub dtype: DType,
+    /// Number of elements of the block.
+    pub len: usize,
+    pub space: Space,
+    foreign: bool,
+    cell: Mutex<Cell>,
+}
+
+impl Base {
+    pub fn new(dtype: DType, len: usize, space: Space, state: State) -> Arc<Base> {
+        let foreign = match &state {
+            State::Buf(b) => b
+                .downcast::<ForeignMemory>()
+                .is_some_and(ForeignMemory::is_shared),
+            _ => false,
+        };
+        let cell = Cell {
+            state,
+            readers: SmallVec::new(),
+            exported: Weak::new(),
+        };
+        Arc::new(Base {
+            dtype,
+            len,
+            space,
+            foreign,
+            cell: Mutex::new(cell),
+        })
+    }
+
+    /// The current state; a node that has run in the meantime is replaced by its memory.
+    pub fn state(&self) -> State {
+        let mut cell = lock(&self.cell);
+        if let State::Node(node) = &cell.state
+            && let Some(done) = node.finished()
+        {
+            cell.state = match done {
+                Ok(buffer) => State::Buf(buffer),
+                Err(error) => State::Failed(error),
+            };
+        }
+        cell.state.clone()
+    }
+
+    /// The memory, if it is there and nobody else's: the fast path of small operations.
+    #[inline]
+    pub fn ready(&self) -> Option<Buffer> {
+        match &lock(&self.cell).state {
+            State::Buf(buffer) => Some(buffer.clone()),
+            _ => None,
+        }
+    }
+
+    /// Replaces the value: pending readers keep the old one.
+    pub fn set(&self, state: State) {
+        let mut cell = lock(&self.cell);
+        cell.readers.clear();
+        let old = std::mem::replace(&mut cell.state, state);
+        drop(cell);
+        drop(old);
+    }
+
+    /// Registers a pending node as a reader of this base's value.
+    pub fn add_reader(&self, node: &Arc<Node>) {
+        let mut cell = lock(&self.cell);
+        if cell.readers.len() >= policy::READERS {
+            cell.readers
+                .retain(|r| r.upgrade().is_some_and(|n| n.is_pending()));
+        }
+        cell.readers.push(Arc::downgrade(node));
+    }
+
+    /// The pending readers, taken off the list.
+    pub fn take_readers(&self) -> SmallVec<[Arc<Node>; 2]> {
+        std::mem::take(&mut lock(&self.cell).readers)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .filter(|n| n.is_pending())
+            .collect()
+    }
+
+    /// Whether others can see or change the memory behind our back: foreign or exported memory. Reads
+    /// of it finish at the call, writes go in place.
+    pub fn is_shared(&self) -> bool {
+        self.foreign || lock(&self.cell).exported.strong_count() > 0
+    }
+
+    /// A token that keeps the memory marked as exported.
+    pub fn export_token(&self) -> Arc<()> {
+        let mut cell = lock(&self.cell);
+        cell.exported.upgrade().unwrap_or_else(|| {
+            let token = Arc::new(());
+            cell.exported = Arc::downgrade(&token);
+            token
+        })
+    }
+
+    /// Forces the value.
+    pub fn realise(&self) -> Result<Buffer> {
+        match self.state() {
+            State::Buf(buffer) => Ok(buffer),
+            State::Failed(error) => Err(error),
+            State::Node(node) => {
+                let result = crate::graph::realise(&node);
+                let mut cell = lock(&self.cell);
+                let still = matches!(&cell.state, State::Node(n) if Arc::ptr_eq(n, &node));
+                if still && let Some(done) = node.finished() {
+                    // The readers stay: they have captured the node, whose memory this now is.
+                    cell.state = match done {
+                        Ok(buffer) => State::Buf(buffer),
+                        Err(error) => State::Failed(error),
+                    };
+                }
+                result
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The block interpreter of programs.
+
+mod apply;
+mod cast;
+pub(crate) mod grid;
+pub(crate) mod half;
+pub(crate) mod lanes;
+pub(crate) mod machine;
+mod scratch;
+pub(crate) mod tile;
