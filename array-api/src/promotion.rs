@@ -338,6 +338,7 @@ pub fn constant_comparison(op: Op, dtype: DType, value: Weak, scalar_first: bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use DType::Bool;
     use DType::*;
     use rustarr_interface::ErrorKind;
 
