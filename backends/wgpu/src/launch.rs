@@ -153,6 +153,14 @@ impl Launcher {
         // Whole elements of every dtype, too.
         let align = u64::from(self.gpu.limits().min_storage_buffer_offset_alignment).max(16);
         let (ports, windows) = bind(views, &work.part.dims, self.reach(), align);
+        if let Some(far) = windows.iter().find(|w| w.end - w.start > self.reach()) {
+            return Err(Fault::Memory(format!(
+                "parts of one buffer that lie {} bytes apart are written together, but the device \
+                 sees {} bytes of a buffer at a time; write them one by one",
+                far.end - far.start,
+                self.reach()
+            )));
+        }
         signature.ports = ports;
         signature.writable = windows.iter().map(|w| w.written).collect();
         let pipeline = self.pipeline(&signature)?;
@@ -365,5 +373,67 @@ fn put_scalar(words: &mut [u32], scalar: &Scalar) {
                 *word = u32::from_ne_bytes([part[0], part[1], part[2], part[3]]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::Choice;
+
+    /// What a broken shader does: an error at its own use, and nothing else.
+    #[test]
+    fn a_pipeline_that_does_not_compile_is_an_error() {
+        if std::env::var("RUSTARR_TEST_NO_GPU").is_ok_and(|v| v == "1") {
+            return;
+        }
+        let choice = Choice {
+            allow_software: true,
+            ..Choice::default()
+        };
+        let gpu = Gpu::open(&choice).expect("the device tests need an adapter");
+        let launcher = Launcher::new(Arc::clone(&gpu));
+        let layout = launcher.bind_layout(&[true]).unwrap();
+        let head = "@group(0) @binding(1) var<storage, read_write> B: array<u32>;\n\
+                    @compute @workgroup_size(1) fn main() ";
+        let broken = [
+            "{ B[0] = nonsense; }",
+            "{ B[0] = 1.5; }",
+            "{ let x: f32 = 1u; B[0] = 1u; }",
+        ];
+        for body in broken {
+            let text = format!("{head}{body}");
+            let error = gpu
+                .scoped(|| compile(&gpu, &text, &layout, None))
+                .unwrap_err();
+            assert!(matches!(error, Fault::Shader(_)), "{error}");
+        }
+        let panics = gpu
+            .scoped(|| -> () { panic!("the compiler's own fault") })
+            .unwrap_err();
+        assert_eq!(panics, Fault::Shader("the compiler's own fault".to_owned()));
+        let fine = format!("{head}{{ B[0] = 1u; }}");
+        gpu.scoped(|| compile(&gpu, &fine, &layout, None)).unwrap();
+        assert_eq!(gpu.sync(&|| false), Ok(true));
+    }
+
+    #[test]
+    fn an_error_outside_of_every_scope_is_reported_at_sync() {
+        if std::env::var("RUSTARR_TEST_NO_GPU").is_ok_and(|v| v == "1") {
+            return;
+        }
+        let choice = Choice {
+            allow_software: true,
+            ..Choice::default()
+        };
+        let gpu = Gpu::open(&choice).expect("the device tests need an adapter");
+        let _ = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: gpu.limits().max_buffer_size + 1,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        assert!(matches!(gpu.sync(&|| false), Err(Fault::Device(_))));
+        assert_eq!(gpu.sync(&|| false), Ok(true), "the error is reported once");
     }
 }
