@@ -302,6 +302,7 @@ fn library() -> &'static BTreeMap<String, Item> {
             include_str!("convert.wgsl").to_owned(),
             include_str!("bool.wgsl").to_owned(),
             include_str!("math32.wgsl").to_owned(),
+            include_str!("random.wgsl").to_owned(),
             integers(),
             floats(),
             halves(),

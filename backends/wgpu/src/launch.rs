@@ -39,6 +39,8 @@ pub(crate) struct Work<'a> {
     pub params: &'a [Scalar],
     /// Pieces per result and elements per piece, for folds.
     pub pieces: (u32, u32),
+    /// Counter, key, smallest value and range, for random numbers.
+    pub seeds: &'a [u64],
 }
 
 /// Compiles and runs kernels on one device.
@@ -329,8 +331,9 @@ fn words(signature: &Signature, views: &[View<'_>], work: &Work<'_>) -> (Vec<u32
         }
     }
     for instr in signature.program.instrs() {
-        if let Code::Param(n) = instr.code {
-            let scalar = &work.params[n as usize];
+        if let Code::Param(n) = instr.code
+            && let Some(scalar) = work.params.get(n as usize)
+        {
             put_scalar(&mut words[at.params[n as usize]..], scalar);
         }
     }
@@ -352,7 +355,12 @@ fn words(signature: &Signature, views: &[View<'_>], work: &Work<'_>) -> (Vec<u32
             words[at.position + 1 + d] = *stride as u32;
         }
     }
+    for (n, seed) in work.seeds.iter().enumerate() {
+        words[at.seeds + 2 * n] = *seed as u32;
+        words[at.seeds + 2 * n + 1] = (*seed >> 32) as u32;
+    }
     let threads = match signature.task {
+        Task::Draw(drawn) => results.div_ceil(drawn.lanes(signature.program.out_dtype(0))) as u64,
         Task::Map => results.div_ceil(signature.lanes()) as u64,
         Task::Fold { .. } => results as u64 * u64::from(work.pieces.0),
     };
