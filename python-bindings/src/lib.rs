@@ -21,6 +21,7 @@ mod key;
 mod linalg;
 mod methods;
 mod namespace;
+mod operators;
 mod random;
 
 use pyo3::prelude::*;
