@@ -71,41 +71,41 @@ fn race<T: Real>(
 }
 
 macro_rules! races {
-    ($t:ident: $($name:ident, $low:literal..$high:literal, $ours:expr, $std:expr;)*) => {$(
-        race::<$t>(stringify!($name), $low, $high, #[inline(always)] |x| $ours(x), |x| $std(x));
+    ($t:ident, $x:ident: $($name:ident, $low:literal..$high:literal, $ours:expr, $std:expr;)*) => {$(
+        race::<$t>(stringify!($name), $low, $high, #[inline(always)] |$x| $ours, |$x: $t| $std);
     )*};
 }
 
 macro_rules! all {
     ($t:ident) => {
-        races! { $t:
-            exp, -10.0..10.0, maths::exp, $t::exp;
-            exp2, -10.0..10.0, maths::exp2, $t::exp2;
-            expm1, -2.0..2.0, maths::expm1, $t::exp_m1;
-            log, 0.01..100.0, maths::log, $t::ln;
-            log1p, 0.0..10.0, maths::log1p, $t::ln_1p;
-            log2, 0.01..100.0, maths::log2, $t::log2;
-            log10, 0.01..100.0, maths::log10, $t::log10;
-            sin, -10.0..10.0, maths::near::sin, $t::sin;
-            cos, -10.0..10.0, maths::near::cos, $t::cos;
-            tan, -10.0..10.0, maths::near::tan, $t::tan;
-            asin, -1.0..1.0, maths::asin, $t::asin;
-            acos, -1.0..1.0, maths::acos, $t::acos;
-            atan, -10.0..10.0, maths::atan, $t::atan;
-            sinh, -10.0..10.0, maths::sinh, $t::sinh;
-            cosh, -10.0..10.0, maths::cosh, $t::cosh;
-            tanh, -2.0..2.0, maths::tanh, $t::tanh;
-            asinh, -10.0..10.0, maths::asinh, $t::asinh;
-            acosh, 1.0..20.0, maths::acosh, $t::acosh;
-            atanh, -0.95..0.95, maths::atanh, $t::atanh;
-            atan2, -10.0..10.0, |x| maths::atan2(x, 1.5), |x: $t| x.atan2(1.5);
-            pow, 0.1..20.0, |x| maths::pow(x, 2.7), |x: $t| x.powf(2.7);
-            hypot, 0.0..20.0, |x| maths::hypot(x, 2.7), |x: $t| x.hypot(2.7);
-            remainder, -10.0..10.0, |x| maths::near::remainder(x, 2.7), |x: $t| x.rem_euclid(2.7);
-            floor_divide, -10.0..10.0, |x| maths::near::floor_divide(x, 2.7), |x: $t| x.div_euclid(2.7);
-            nextafter, -10.0..10.0, |x| maths::nextafter(x, 2.7), |x: $t| x.next_up();
-            floor, -10.0..10.0, maths::floor, $t::floor;
-            round, -10.0..10.0, maths::round, $t::round_ties_even;
+        races! { $t, x:
+            exp, -10.0..10.0, maths::exp(x), x.exp();
+            exp2, -10.0..10.0, maths::exp2(x), x.exp2();
+            expm1, -2.0..2.0, maths::expm1(x), x.exp_m1();
+            log, 0.01..100.0, maths::log(x), x.ln();
+            log1p, 0.0..10.0, maths::log1p(x), x.ln_1p();
+            log2, 0.01..100.0, maths::log2(x), x.log2();
+            log10, 0.01..100.0, maths::log10(x), x.log10();
+            sin, -10.0..10.0, maths::near::sin(x), x.sin();
+            cos, -10.0..10.0, maths::near::cos(x), x.cos();
+            tan, -10.0..10.0, maths::near::tan(x), x.tan();
+            asin, -1.0..1.0, maths::asin(x), x.asin();
+            acos, -1.0..1.0, maths::acos(x), x.acos();
+            atan, -10.0..10.0, maths::atan(x), x.atan();
+            sinh, -10.0..10.0, maths::sinh(x), x.sinh();
+            cosh, -10.0..10.0, maths::cosh(x), x.cosh();
+            tanh, -2.0..2.0, maths::tanh(x), x.tanh();
+            asinh, -10.0..10.0, maths::asinh(x), x.asinh();
+            acosh, 1.0..20.0, maths::acosh(x), x.acosh();
+            atanh, -0.95..0.95, maths::atanh(x), x.atanh();
+            atan2, -10.0..10.0, maths::atan2(x, 1.5), x.atan2(1.5);
+            pow, 0.1..20.0, maths::pow(x, 2.7), x.powf(2.7);
+            hypot, 0.0..20.0, maths::hypot(x, 2.7), x.hypot(2.7);
+            remainder, -10.0..10.0, maths::near::remainder(x, 2.7), x.rem_euclid(2.7);
+            floor_divide, -10.0..10.0, maths::near::floor_divide(x, 2.7), x.div_euclid(2.7);
+            nextafter, -10.0..10.0, maths::nextafter(x, 2.7), x.next_up();
+            floor, -10.0..10.0, maths::floor(x), x.floor();
+            round, -10.0..10.0, maths::round(x), x.round_ties_even();
         }
     };
 }

@@ -4,8 +4,9 @@ use crate::memory::{HostBlock, HostPool};
 use crate::par::Par;
 use crate::pool::Pool;
 use rustarr_interface::{
-    Args, AxisMask, Backend, Buffer, Caps, Counters, DTypeSet, Error, Fft, ForeignMemory, Linalg, Memory, MemoryInfo,
-    Op, Operand, Program, Random, Reduce, Result, Scan, Search, Sort, Space, VERBS,
+    Args, AxisMask, Backend, Buffer, Caps, Counters, DType, DTypeSet, Error, Fft, ForeignMemory,
+    Kinds, Linalg, Memory, MemoryInfo, Op, Operand, Program, Random, Reduce, Result, Scan, Search,
+    Sort, Space, Verb,
 };
 use std::any::Any;
 use std::ptr::NonNull;
@@ -26,6 +27,43 @@ impl Memory for HostBlock {
     }
 }
 
+/// The dtypes that a verb takes.
+fn dtypes(verb: Verb) -> DTypeSet {
+    let of = |kinds: Kinds| {
+        let all = DTypeSet::ALL.iter().filter(|d| d.is(kinds));
+        all.fold(DTypeSet::EMPTY, DTypeSet::with)
+    };
+    match verb {
+        Verb::Map
+        | Verb::Reduce
+        | Verb::Gather
+        | Verb::Scatter
+        | Verb::Sort
+        | Verb::Search
+        | Verb::Matmul => DTypeSet::ALL,
+        Verb::Scan => of(Kinds::NUMERIC),
+        Verb::Compact => of(Kinds::BOOL),
+        Verb::Random => of(Kinds::INT).with(DType::F32).with(DType::F64),
+        Verb::Linalg | Verb::Fft => DTypeSet::EMPTY,
+    }
+}
+
+/// Every verb, in order.
+const VERBS: [Verb; rustarr_interface::VERBS] = [
+    Verb::Map,
+    Verb::Reduce,
+    Verb::Scan,
+    Verb::Gather,
+    Verb::Scatter,
+    Verb::Compact,
+    Verb::Sort,
+    Verb::Search,
+    Verb::Matmul,
+    Verb::Linalg,
+    Verb::Fft,
+    Verb::Random,
+];
+
 /// A CPU backend. All of them share [`Space::Host`]: the buffers of one can be used by every other.
 #[derive(Debug)]
 pub struct Host {
@@ -41,7 +79,12 @@ pub struct Host {
 impl Host {
     /// A backend that computes on `pool`, or without one on the calling thread. `grain` is about how many elements
     /// times instructions a task has (never what a result depends on), [`GRAIN`] by default; `memory_limit` is in bytes.
-    pub fn new(name: &'static str, pool: Option<Pool>, grain: Option<usize>, memory_limit: Option<usize>) -> Host {
+    pub fn new(
+        name: &'static str,
+        pool: Option<Pool>,
+        grain: Option<usize>,
+        memory_limit: Option<usize>,
+    ) -> Host {
         let memory = HostPool::new();
         memory.set_limit(memory_limit);
         Host {
@@ -51,7 +94,7 @@ impl Host {
             memory,
             caps: Caps {
                 dtypes: DTypeSet::ALL,
-                verbs: [DTypeSet::ALL; VERBS],
+                verbs: VERBS.map(dtypes),
                 op_support: |op: Op, dtype| op.result(dtype).is_some(),
                 max_operands: 64,
                 max_instrs: 64,
@@ -77,12 +120,17 @@ impl Host {
 
 /// The bytes of a buffer from `offset` on.
 fn window(op: &'static str, buffer: &Buffer, offset: usize, len: usize) -> Result<*mut u8> {
-    let inside = offset.checked_add(len).is_some_and(|end| end <= buffer.len());
+    let inside = offset
+        .checked_add(len)
+        .is_some_and(|end| end <= buffer.len());
     match buffer.host_ptr() {
         Some(ptr) if inside => Ok(ptr.as_ptr().wrapping_add(offset)),
         Some(_) => {
             let size = buffer.len();
-            Err(Error::backend(op, format!("{len} bytes at {offset} of a buffer of {size} bytes")))
+            Err(Error::backend(
+                op,
+                format!("{len} bytes at {offset} of a buffer of {size} bytes"),
+            ))
         }
         None => Err(Error::device(op, "the buffer is not in host memory")),
     }
@@ -120,7 +168,9 @@ impl Backend for Host {
     fn read(&self, from: &Buffer, offset: usize, bytes: &mut [u8]) -> Result<()> {
         let from = window("read", from, offset, bytes.len())?;
         // SAFETY: the window is within the buffer, which the front end lets nobody write meanwhile.
-        unsafe { std::ptr::copy_nonoverlapping(from.cast_const(), bytes.as_mut_ptr(), bytes.len()) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(from.cast_const(), bytes.as_mut_ptr(), bytes.len())
+        };
         Ok(())
     }
     fn sync(&self) -> Result<()> {
@@ -155,10 +205,70 @@ impl Backend for Host {
     fn map(&self, program: &Program, args: Args<'_>) -> Result<()> {
         crate::map(self.verb(), self.grain, program, args)
     }
-    fn reduce(&self, reduce: Reduce, program: &Program, axes: AxisMask, args: Args<'_>) -> Result<()> {
+    fn reduce(
+        &self,
+        reduce: Reduce,
+        program: &Program,
+        axes: AxisMask,
+        args: Args<'_>,
+    ) -> Result<()> {
         crate::reduce(self.verb(), self.grain, reduce, program, axes, args)
     }
     fn scan(&self, scan: Scan, input: Operand<'_>, output: Operand<'_>) -> Result<()> {
         crate::scan(self.verb(), self.grain, scan, input, output)
+    }
+    fn gather(
+        &self,
+        source: Operand<'_>,
+        indices: &[Operand<'_>],
+        output: Operand<'_>,
+    ) -> Result<()> {
+        crate::gather(self.verb(), source, indices, output)
+    }
+    fn scatter(
+        &self,
+        target: Operand<'_>,
+        indices: &[Operand<'_>],
+        values: Operand<'_>,
+    ) -> Result<()> {
+        crate::scatter(self.verb(), target, indices, values)
+    }
+    fn compact(&self, mask: Operand<'_>) -> Result<(Buffer, usize)> {
+        crate::compact(self.verb(), mask, |bytes| self.alloc(bytes))
+    }
+    fn sort(&self, sort: Sort, input: Operand<'_>, output: Operand<'_>) -> Result<()> {
+        crate::sort(self.verb(), sort, input, output)
+    }
+    fn search(
+        &self,
+        search: Search,
+        sorted: Operand<'_>,
+        values: Operand<'_>,
+        output: Operand<'_>,
+    ) -> Result<()> {
+        crate::search(self.verb(), search, sorted, values, output)
+    }
+    fn matmul(&self, a: Operand<'_>, b: Operand<'_>, output: Operand<'_>) -> Result<()> {
+        crate::matmul(self.verb(), a, b, output)
+    }
+    fn linalg(
+        &self,
+        linalg: Linalg,
+        _inputs: &[Operand<'_>],
+        _outputs: &[Operand<'_>],
+    ) -> Result<()> {
+        Err(Error::unsupported(
+            "linalg",
+            format!("{linalg:?} is not promised by the capabilities"),
+        ))
+    }
+    fn fft(&self, fft: Fft, _input: Operand<'_>, _output: Operand<'_>) -> Result<()> {
+        Err(Error::unsupported(
+            "fft",
+            format!("{fft:?} is not promised by the capabilities"),
+        ))
+    }
+    fn random(&self, random: Random, key: u64, counter: u64, output: Operand<'_>) -> Result<()> {
+        crate::random(self.verb(), random, key, counter, output)
     }
 }

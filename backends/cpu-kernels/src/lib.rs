@@ -1,36 +1,39 @@
-//! The kernels of the CPU backends.
+//! The kernels of the CPU backends, and [`Host`], the backend made of them.
 //!
 //! Every kernel takes its parallelism as an argument ([`par::Par`]), and none gives other bits for another number of
 //! threads.
 
 pub mod cores;
 pub mod fork;
-mod interp;
-mod map;
 pub mod maths;
 pub mod memory;
 pub mod par;
 pub mod pool;
-mod reduce;
-mod scan;
-mod tasks;
 
 mod compact;
 mod gather;
+mod host;
+mod interp;
+mod map;
+mod linalg;
 mod matmul;
 mod nest;
 mod order;
 mod random;
+mod reduce;
+mod scan;
 mod search;
 mod sort;
-
-pub use map::map;
-pub use reduce::reduce;
-pub use scan::scan;
+mod tasks;
 
 pub use compact::compact;
 pub use gather::{gather, scatter};
+pub use host::{GRAIN, Host};
+pub use map::map;
+pub use linalg::linalg;
 pub use matmul::matmul;
 pub use random::random;
+pub use reduce::reduce;
+pub use scan::scan;
 pub use search::search;
 pub use sort::sort;

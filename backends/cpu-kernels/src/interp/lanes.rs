@@ -151,9 +151,3 @@ pub(crate) fn map<A: Copy, R: Copy>(a: &[A], out: &mut [R], f: impl Fn(A) -> R) 
     debug_assert_eq!(a.len(), out.len());
     Arch::new().dispatch(Map1(a, out, f));
 }
-
-/// Sets every element of `out`.
-#[inline(always)]
-pub(crate) fn fill<R: Copy>(out: &mut [R], value: R) {
-    out.fill(value);
-}

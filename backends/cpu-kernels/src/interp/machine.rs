@@ -260,14 +260,6 @@ impl<'a> Plan<'a> {
         let counts = |s: &(Step, u16)| matches!(s.0, Step::Cast | Step::Apply(_)) as usize;
         self.steps.iter().map(counts).sum::<usize>().max(1)
     }
-
-    /// Whether the value of output `k` is an input as it lies in memory, so that tiles of it cost nothing.
-    pub fn is_load(&self, k: usize) -> bool {
-        matches!(
-            self.steps[self.program.outs()[k] as usize].0,
-            Step::Load(..)
-        ) && self.steps.len() == 1
-    }
 }
 
 /// One thread's run of a [`Plan`].
@@ -336,7 +328,7 @@ impl<'a> Machine<'a> {
     /// tile begins, and `steps` how it goes on.
     ///
     /// # Safety
-    /// The tile has at most the plan's `room` elements, unless the plan [is a load](Plan::is_load) of a dense tile. At
+    /// The tile has at most the plan's `room` elements, unless the program is a load and the tile dense. At
     /// every source it lies within memory that may be read and nobody writes; every wanted place has room for it, nobody
     /// else uses it, and it overlaps no source.
     pub unsafe fn run(&mut self, tile: Tile, at: &[isize], steps: &[Steps]) {

@@ -3,13 +3,13 @@
 //! `Complex<f32>` runs in `f64`. An odd function of `iz` is the same function with real and imaginary parts swapped
 //! before and after, which keeps every signed zero and NaN in its place.
 
-use super::dd::Dd;
-use super::exp::{exp_dd, expm1_dd, limit, power_of_two, scale};
-use super::hyperbolic::half_sum;
-use super::inverse_trig::angle;
-use super::log::{LOG2_E, LOG10_E, exponent, join, log_dd, normalised};
+use super::double::dd::Dd;
+use super::double::exp::{exp_dd, expm1_dd, limit, power_of_two, scale};
+use super::double::hyperbolic::half_sum;
+use super::double::inverse_trig::angle;
+use super::double::log::{LOG2_E, LOG10_E, exponent, join, log_dd, normalised};
+use super::double::trig::sin_cos_any;
 use super::real::Real;
-use super::trig::sin_cos_any;
 use num_complex::Complex;
 use std::f64::consts::{FRAC_PI_2, LN_2};
 

@@ -2,7 +2,7 @@
 
 use super::division;
 use super::real::Real;
-use super::trig;
+use super::{double, single};
 
 pub use division::{floor_divide_near as floor_divide, remainder_near as remainder};
 
@@ -23,17 +23,29 @@ pub fn quotient<T: Real>(a: T, b: T) -> bool {
 /// The sine of a near [`angle`].
 #[inline(always)]
 pub fn sin<T: Real>(x: T) -> T {
-    x.sin_body()
+    T::narrow(if T::DOUBLE {
+        double::sin(x.widen())
+    } else {
+        single::sin(x.single()) as f64
+    })
 }
 
 /// The cosine of a near [`angle`].
 #[inline(always)]
 pub fn cos<T: Real>(x: T) -> T {
-    x.cos_body()
+    T::narrow(if T::DOUBLE {
+        double::cos(x.widen())
+    } else {
+        single::cos(x.single()) as f64
+    })
 }
 
 /// The tangent of a near [`angle`].
 #[inline(always)]
 pub fn tan<T: Real>(x: T) -> T {
-    trig::tan_near(x)
+    T::narrow(if T::DOUBLE {
+        double::tan(x.widen())
+    } else {
+        single::tan(x.single()) as f64
+    })
 }

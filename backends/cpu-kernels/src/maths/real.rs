@@ -5,6 +5,12 @@ pub trait Real: num_traits::Float + std::fmt::Debug + Send + Sync + 'static {
     /// 2 to the number of significand bits: from here on every value is an integer, and quotients lose their units.
     const INTEGRAL: Self;
 
+    /// Whether this is `f64`: the bodies of functions differ.
+    const DOUBLE: bool;
+
+    /// The value as `f32`, exactly if it is one.
+    fn single(self) -> f32;
+
     /// The value as `f64`, exactly.
     fn widen(self) -> f64;
 
@@ -16,27 +22,18 @@ pub trait Real: num_traits::Float + std::fmt::Debug + Send + Sync + 'static {
 
     /// The next value after `self` in the direction of `to`.
     fn next_after(self, to: Self) -> Self;
-
-    /// `e^self`: the format's own body, since it decides the speed of many programs.
-    fn exp_body(self) -> Self;
-
-    /// `log(self)`, likewise.
-    fn log_body(self) -> Self;
-
-    /// `sin(self)` for a [`near::angle`](super::near::angle).
-    fn sin_body(self) -> Self;
-
-    /// `cos(self)` for a [`near::angle`](super::near::angle).
-    fn cos_body(self) -> Self;
-
-    /// `tanh(self)`.
-    fn tanh_body(self) -> Self;
 }
 
 macro_rules! real {
     ($t:ident, $integral:literal) => {
         impl Real for $t {
             const INTEGRAL: Self = $integral;
+            const DOUBLE: bool = size_of::<$t>() == 8;
+
+            #[inline(always)]
+            fn single(self) -> f32 {
+                self as f32
+            }
 
             #[inline(always)]
             fn widen(self) -> f64 {
@@ -75,31 +72,6 @@ macro_rules! real {
                 } else {
                     next
                 }
-            }
-
-            #[inline(always)]
-            fn exp_body(self) -> Self {
-                super::exp::$t(self)
-            }
-
-            #[inline(always)]
-            fn log_body(self) -> Self {
-                super::log::$t(self)
-            }
-
-            #[inline(always)]
-            fn sin_body(self) -> Self {
-                super::trig::$t::sin(self)
-            }
-
-            #[inline(always)]
-            fn cos_body(self) -> Self {
-                super::trig::$t::cos(self)
-            }
-
-            #[inline(always)]
-            fn tanh_body(self) -> Self {
-                super::hyperbolic::$t(self)
             }
         }
     };

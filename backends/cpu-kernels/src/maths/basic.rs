@@ -1,4 +1,4 @@
-//! Rounding, signs, neighbours, and the larger and smaller of two.
+//! Functions with exact results or one rounding: rounding itself, signs, neighbours, the larger and smaller of two.
 
 use super::real::Real;
 
@@ -62,4 +62,22 @@ pub fn maximum<T: Real>(x: T, y: T) -> T {
 #[inline(always)]
 pub fn minimum<T: Real>(x: T, y: T) -> T {
     if (x <= y) | x.is_nan() { x } else { y }
+}
+
+/// The square root, rounded correctly.
+#[inline(always)]
+pub fn sqrt<T: Real>(x: T) -> T {
+    x.sqrt()
+}
+
+/// `1 / x`.
+#[inline(always)]
+pub fn reciprocal<T: Real>(x: T) -> T {
+    T::one() / x
+}
+
+/// `x * x`.
+#[inline(always)]
+pub fn square<T: Real>(x: T) -> T {
+    x * x
 }

@@ -2,11 +2,11 @@
 
 use super::dd::{Dd, select};
 use super::huge_angle;
-use super::near;
-use super::real::{Real, SHIFTER, poly};
+use crate::maths::near;
+use crate::maths::real::{SHIFTER, poly};
 
 /// pi/2 in three parts.
-pub(super) const HALF_PI: [f64; 3] = [
+pub(in crate::maths) const HALF_PI: [f64; 3] = [
     1.5707963267948966,
     6.123233995736766e-17,
     -1.4973849048591698e-33,
@@ -30,23 +30,9 @@ const COS: [f64; 6] = [
     2.0876096202709053e-09,
     -1.1379095505105462e-11,
 ];
-/// The same two for `f32`; errors 2^-35 and 2^-38.
-const SIN_F32: [f64; 4] = [
-    -0.16666666663409618,
-    0.008333331692943053,
-    -0.00019839990291908188,
-    2.723765145487053e-06,
-];
-const COS_F32: [f64; 4] = [
-    0.041666666663948464,
-    -0.0013888887520106625,
-    2.480051979689084e-05,
-    -2.7290705468580095e-07,
-];
-
 /// An angle as `quadrant * pi/2 + r`, |r| at most a little over pi/4; only the quadrant's low two bits count.
 #[derive(Clone, Copy)]
-pub(super) struct Reduced {
+pub(in crate::maths) struct Reduced {
     pub quadrant: u64,
     pub r: Dd,
 }
@@ -101,21 +87,8 @@ fn tan_reduced(a: Reduced) -> f64 {
         .value()
 }
 
-/// sin and cos of an angle that came from an `f32`, to 2^-34.
-#[inline(always)]
-fn sin_shifted_short(x: f64, shift: u64) -> f64 {
-    let shifted = x.mul_add(std::f64::consts::FRAC_2_PI, SHIFTER);
-    let k = shifted - SHIFTER;
-    let r = (-k).mul_add(HALF_PI[1], (-k).mul_add(HALF_PI[0], x));
-    let quadrant = shifted.to_bits().wrapping_add(shift);
-    let z = r * r;
-    let sin = (r * z).mul_add(poly(z, &SIN_F32), r);
-    let cos = (z * z).mul_add(poly(z, &COS_F32), z.mul_add(-0.5, 1.0));
-    signed(quadrant, if quadrant & 1 != 0 { cos } else { sin })
-}
-
 /// `sin(x + low)` and `cos(x + low)` for any angle, `low` being a correction far below `x`.
-pub(super) fn sin_cos_any(x: f64, low: f64) -> (Dd, Dd) {
+pub(in crate::maths) fn sin_cos_any(x: f64, low: f64) -> (Dd, Dd) {
     let a = if near::angle(x) {
         reduce(x)
     } else {
@@ -130,69 +103,37 @@ pub(super) fn sin_cos_any(x: f64, low: f64) -> (Dd, Dd) {
     }
 }
 
-pub(super) mod f64 {
-    use super::{reduce, sin_shifted};
-
-    #[inline(always)]
-    pub fn sin(x: f64) -> f64 {
-        let y = sin_shifted(reduce(x), 0);
-        if x == 0.0 { x } else { y }
-    }
-
-    #[inline(always)]
-    pub fn cos(x: f64) -> f64 {
-        sin_shifted(reduce(x), 1)
-    }
+/// The sine of a [`near::angle`].
+#[inline(always)]
+pub fn sin(x: f64) -> f64 {
+    let y = sin_shifted(reduce(x), 0);
+    if x == 0.0 { x } else { y }
 }
 
-pub(super) mod f32 {
-    use super::sin_shifted_short;
-
-    #[inline(always)]
-    pub fn sin(x: f32) -> f32 {
-        let y = sin_shifted_short(x as f64, 0) as f32;
-        if x == 0.0 { x } else { y }
-    }
-
-    #[inline(always)]
-    pub fn cos(x: f32) -> f32 {
-        sin_shifted_short(x as f64, 1) as f32
-    }
+/// The cosine of a [`near::angle`].
+#[inline(always)]
+pub fn cos(x: f64) -> f64 {
+    sin_shifted(reduce(x), 1)
 }
 
 /// The tangent of a [`near::angle`].
 #[inline(always)]
-pub(super) fn tan_near<T: Real>(x: T) -> T {
-    let y = T::narrow(tan_reduced(reduce(x.widen())));
-    if x == T::zero() { x } else { y }
+pub fn tan(x: f64) -> f64 {
+    let y = tan_reduced(reduce(x));
+    if x == 0.0 { x } else { y }
 }
 
-/// The sine of an angle in radians.
-#[inline(always)]
-pub fn sin<T: Real>(x: T) -> T {
-    if near::angle(x) {
-        x.sin_body()
-    } else {
-        T::narrow(sin_shifted(huge_angle::reduce(x.widen()), 0))
-    }
+/// The sine of any other angle.
+pub fn sin_huge(x: f64) -> f64 {
+    sin_shifted(huge_angle::reduce(x), 0)
 }
 
-/// The cosine of an angle in radians.
-#[inline(always)]
-pub fn cos<T: Real>(x: T) -> T {
-    if near::angle(x) {
-        x.cos_body()
-    } else {
-        T::narrow(sin_shifted(huge_angle::reduce(x.widen()), 1))
-    }
+/// The cosine of any other angle.
+pub fn cos_huge(x: f64) -> f64 {
+    sin_shifted(huge_angle::reduce(x), 1)
 }
 
-/// The tangent of an angle in radians.
-#[inline(always)]
-pub fn tan<T: Real>(x: T) -> T {
-    if near::angle(x) {
-        tan_near(x)
-    } else {
-        T::narrow(tan_reduced(huge_angle::reduce(x.widen())))
-    }
+/// The tangent of any other angle.
+pub fn tan_huge(x: f64) -> f64 {
+    tan_reduced(huge_angle::reduce(x))
 }

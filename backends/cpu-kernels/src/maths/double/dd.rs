@@ -4,7 +4,7 @@
 
 /// The number `hi + lo` with `|lo|` at most half a unit in the last place of `hi`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dd {
+pub(in crate::maths) struct Dd {
     pub hi: f64,
     pub lo: f64,
 }
@@ -44,6 +44,15 @@ impl Dd {
         Dd {
             hi,
             lo: a.mul_add(b, -hi),
+        }
+    }
+
+    /// The number with `x` added to its low part.
+    #[inline(always)]
+    pub fn plus_low(self, x: f64) -> Self {
+        Dd {
+            hi: self.hi,
+            lo: self.lo + x,
         }
     }
 
@@ -123,7 +132,7 @@ impl Dd {
 
 /// Chooses between two numbers without a branch.
 #[inline(always)]
-pub(super) fn select(condition: bool, yes: Dd, no: Dd) -> Dd {
+pub(in crate::maths) fn select(condition: bool, yes: Dd, no: Dd) -> Dd {
     Dd {
         hi: if condition { yes.hi } else { no.hi },
         lo: if condition { yes.lo } else { no.lo },

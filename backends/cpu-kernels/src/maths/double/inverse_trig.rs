@@ -2,8 +2,8 @@
 
 use super::dd::{Dd, select};
 use super::exp::power_of_two;
-use super::real::{Real, poly};
 use super::trig::HALF_PI;
+use crate::maths::real::poly;
 
 /// `(atan r - r) / r^3` in `r^2`, for |r| <= sqrt(2) - 1; error 2^-59.
 const ATAN: [f64; 12] = [
@@ -56,14 +56,14 @@ fn asin_reduced(x: f64) -> (bool, Dd) {
 }
 
 #[inline(always)]
-fn asin_f64(x: f64) -> f64 {
+pub fn asin(x: f64) -> f64 {
     let (inner, p) = asin_reduced(x);
     let outer = Dd::new(HALF_PI[0], HALF_PI[1]).plus_smaller(p.scaled(-2.0));
     select(inner, p, outer).value().copysign(x)
 }
 
 #[inline(always)]
-fn acos_f64(x: f64) -> f64 {
+pub fn acos(x: f64) -> f64 {
     let (inner, p) = asin_reduced(x);
     let negative = x < 0.0;
     let from_half = Dd::new(HALF_PI[0], HALF_PI[1]).plus_smaller(select(negative, p, p.negated()));
@@ -117,12 +117,12 @@ fn unsigned_angle(y: f64, x: f64) -> Dd {
 
 /// The angle of the point `(x, y)` in double-double, for operands that are numbers.
 #[inline(always)]
-pub(super) fn angle(y: f64, x: f64) -> Dd {
+pub(in crate::maths) fn angle(y: f64, x: f64) -> Dd {
     unsigned_angle(y, x).scaled(1.0f64.copysign(y))
 }
 
 #[inline(always)]
-fn atan2_f64(y: f64, x: f64) -> f64 {
+pub fn atan2(y: f64, x: f64) -> f64 {
     let angle = unsigned_angle(y, x).value();
     if x.is_nan() | y.is_nan() {
         f64::NAN
@@ -131,26 +131,7 @@ fn atan2_f64(y: f64, x: f64) -> f64 {
     }
 }
 
-/// The inverse sine, in [-pi/2, pi/2].
 #[inline(always)]
-pub fn asin<T: Real>(x: T) -> T {
-    T::narrow(asin_f64(x.widen()))
-}
-
-/// The inverse cosine, in [0, pi].
-#[inline(always)]
-pub fn acos<T: Real>(x: T) -> T {
-    T::narrow(acos_f64(x.widen()))
-}
-
-/// The inverse tangent, in [-pi/2, pi/2].
-#[inline(always)]
-pub fn atan<T: Real>(x: T) -> T {
-    T::narrow(atan2_f64(x.widen(), 1.0))
-}
-
-/// The angle of the point `(x, y)`, in [-pi, pi]; signed zeros and infinities as in C's `atan2`.
-#[inline(always)]
-pub fn atan2<T: Real>(y: T, x: T) -> T {
-    T::narrow(atan2_f64(y.widen(), x.widen()))
+pub fn atan(x: f64) -> f64 {
+    atan2(x, 1.0)
 }

@@ -3,10 +3,10 @@
 use super::dd::{Dd, select};
 use super::exp::{exp_dd, power_of_two, scale};
 use super::log::log_positive;
-use super::real::Real;
+use crate::maths::special;
 
 #[inline(always)]
-fn pow_f64(x: f64, y: f64) -> f64 {
+pub fn pow(x: f64, y: f64) -> f64 {
     let base = x.abs();
     let log = log_positive(base);
     let log_at_infinity = if base == f64::INFINITY {
@@ -26,28 +26,11 @@ fn pow_f64(x: f64, y: f64) -> f64 {
     let z = select(z.hi < -800.0, Dd::new(-800.0, 0.0), z);
     let (k, p) = exp_dd(z);
     let power = scale(p.value(), k);
-
-    let integral = y.trunc() == y;
-    let half = 0.5 * y;
-    let odd = integral & (half.trunc() != half);
-    let power = if odd { power.copysign(x) } else { power };
-    let defined = !(x < 0.0) | integral | (base == f64::INFINITY);
-    let power = if defined { power } else { f64::NAN };
-    let power = if (base == 1.0) & (y.abs() == f64::INFINITY) {
-        1.0
-    } else {
-        power
-    };
-    let power = if x.is_nan() | y.is_nan() {
-        f64::NAN
-    } else {
-        power
-    };
-    if (y == 0.0) | (x == 1.0) { 1.0 } else { power }
+    special::pow(x, y, power)
 }
 
 #[inline(always)]
-fn hypot_f64(x: f64, y: f64) -> f64 {
+pub fn hypot(x: f64, y: f64) -> f64 {
     let (x, y) = (x.abs(), y.abs());
     let larger = if x > y { x } else { y };
     // Squares neither overflow nor lose their low parts.
@@ -67,34 +50,4 @@ fn hypot_f64(x: f64, y: f64) -> f64 {
     } else {
         root
     }
-}
-
-/// `x^y`, below 1 ULP; the special values of the array API standard, which are those of C.
-#[inline(always)]
-pub fn pow<T: Real>(x: T, y: T) -> T {
-    T::narrow(pow_f64(x.widen(), y.widen()))
-}
-
-/// `sqrt(x^2 + y^2)` without overflow; infinite where either operand is, even beside a NaN.
-#[inline(always)]
-pub fn hypot<T: Real>(x: T, y: T) -> T {
-    T::narrow(hypot_f64(x.widen(), y.widen()))
-}
-
-/// The square root, rounded correctly.
-#[inline(always)]
-pub fn sqrt<T: Real>(x: T) -> T {
-    x.sqrt()
-}
-
-/// `1 / x`.
-#[inline(always)]
-pub fn reciprocal<T: Real>(x: T) -> T {
-    T::one() / x
-}
-
-/// `x * x`.
-#[inline(always)]
-pub fn square<T: Real>(x: T) -> T {
-    x * x
 }

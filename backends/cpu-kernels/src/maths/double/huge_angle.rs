@@ -30,7 +30,7 @@ const TWO_OVER_PI: [u64; 20] = [
 /// Reduces a finite angle of at least 2^38.
 #[cold]
 #[inline(never)]
-pub(super) fn reduce(x: f64) -> Reduced {
+pub(in crate::maths) fn reduce(x: f64) -> Reduced {
     let bits = x.abs().to_bits();
     // |x| = m 2^e with an integral m.
     let e = (bits >> 52) as i32 - 1075;

@@ -2,7 +2,8 @@
 
 use super::dd::{Dd, select};
 use super::exp::{exp_dd, power_of_two};
-use super::real::{Real, poly};
+use crate::maths::real::poly;
+use crate::maths::special;
 
 /// `(2 atanh(s) - 2 s - 2/3 s^3) / s^5` in `s^2`, for |s| <= 3 - sqrt(8); error 2^-59.
 const TAIL: [f64; 8] = [
@@ -20,15 +21,12 @@ const TWO_THIRDS: Dd = Dd {
     lo: 3.700743415417188e-17,
 };
 
-/// `(2 atanh(s) - 2 s) / s^3` in `s^2`, for `f32`; error 2^-30.
-const CUBIC_F32: [f32; 4] = [0.6666667, 0.40000123, 0.28550705, 0.23333248];
-
 /// 1 / log 2 and 1 / log 10.
-pub(super) const LOG2_E: Dd = Dd {
+pub(in crate::maths) const LOG2_E: Dd = Dd {
     hi: std::f64::consts::LOG2_E,
     lo: 2.0355273740931033e-17,
 };
-pub(super) const LOG10_E: Dd = Dd {
+pub(in crate::maths) const LOG10_E: Dd = Dd {
     hi: std::f64::consts::LOG10_E,
     lo: 1.098319650216765e-17,
 };
@@ -44,7 +42,7 @@ const LOG10_2_SHORT: Dd = Dd {
 
 /// `(k, x 2^-k)`, the second in [sqrt(1/2), sqrt(2)), for a positive normal `x`.
 #[inline(always)]
-pub(super) fn exponent(x: f64) -> (f64, f64) {
+pub(in crate::maths) fn exponent(x: f64) -> (f64, f64) {
     const SQRT_HALF_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
     const ONE_BITS: u64 = 1023 << 52;
     let shifted = x
@@ -61,7 +59,7 @@ pub(super) fn exponent(x: f64) -> (f64, f64) {
 
 /// `x` and the exponent that was taken out of it to make a subnormal normal.
 #[inline(always)]
-pub(super) fn normalised(x: f64) -> (f64, f64) {
+pub(in crate::maths) fn normalised(x: f64) -> (f64, f64) {
     let tiny = x < f64::MIN_POSITIVE;
     (
         if tiny { x * 18014398509481984.0 } else { x },
@@ -71,7 +69,7 @@ pub(super) fn normalised(x: f64) -> (f64, f64) {
 
 /// `2 atanh(n / d)` for |n / d| <= 3 - sqrt(8), good to 2^-64.
 #[inline(always)]
-pub(super) fn twice_atanh(n: Dd, d: Dd) -> Dd {
+pub(in crate::maths) fn twice_atanh(n: Dd, d: Dd) -> Dd {
     let s = n.over(d).renormalised();
     let square = Dd::product(s.hi, s.hi);
     let square = Dd::new(square.hi, square.lo + 2.0 * s.hi * s.lo);
@@ -96,34 +94,26 @@ fn split(x: Dd) -> (f64, Dd) {
 
 /// `k log 2 + y`, for |y| below log(2)/2 or `k == 0`.
 #[inline(always)]
-pub(super) fn join(k: f64, y: Dd) -> Dd {
+pub(in crate::maths) fn join(k: f64, y: Dd) -> Dd {
     Dd::new(k * LN2_SHORT.hi, k * LN2_SHORT.lo).plus_smaller(y)
 }
 
 /// `log x` for a positive finite `x` that is zero or normal, plus `shift` times log 2; good to 2^-63.
 #[inline(always)]
-pub(super) fn log_dd(x: Dd, shift: f64) -> Dd {
+pub(in crate::maths) fn log_dd(x: Dd, shift: f64) -> Dd {
     let (k, y) = split(x);
     join(k + shift, y)
 }
 
 /// `log x` for any positive finite `x`.
 #[inline(always)]
-pub(super) fn log_positive(x: f64) -> Dd {
+pub(in crate::maths) fn log_positive(x: f64) -> Dd {
     let (x, shift) = normalised(x);
     log_dd(Dd::new(x, 0.0), shift)
 }
 
-/// Gives `y = log x` its values at and below zero, at infinity and at NaN.
 #[inline(always)]
-pub(super) fn domain<T: Real>(x: T, y: T) -> T {
-    let y = if x == T::infinity() { x } else { y };
-    let y = if x == T::zero() { T::neg_infinity() } else { y };
-    if x >= T::zero() { y } else { T::nan() }
-}
-
-#[inline(always)]
-pub(super) fn f64(x: f64) -> f64 {
+pub fn log(x: f64) -> f64 {
     let (normal, shift) = normalised(x);
     let (k, m) = exponent(normal);
     let k = k + shift;
@@ -134,75 +124,41 @@ pub(super) fn f64(x: f64) -> f64 {
     // 2 s = f - s f and s f = f^2/2 - s f^2/2: the leading term stays exact.
     let tail = z * z.mul_add(poly(z, &TAIL), TWO_THIRDS.hi);
     let low = s.mul_add(half + tail, k * LN2_SHORT.lo);
-    domain(x, k.mul_add(LN2_SHORT.hi, f - (half - low)))
+    special::log(x, k.mul_add(LN2_SHORT.hi, f - (half - low)))
 }
 
 #[inline(always)]
-pub(super) fn f32(x: f32) -> f32 {
-    const SQRT_HALF_BITS: u32 = 0x3f35_04f3;
-    const ONE_BITS: u32 = 127 << 23;
-    const LN2_SHORT: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
-    let tiny = x < f32::MIN_POSITIVE;
-    let bits = if tiny { x * 16777216.0 } else { x }.to_bits();
-    let shifted = bits.wrapping_sub(SQRT_HALF_BITS).wrapping_add(ONE_BITS);
-    let k = (shifted >> 23) as i32 - if tiny { 127 + 24 } else { 127 };
-    let k = k as f32;
-    let f = f32::from_bits((shifted & 0x007f_ffff) + SQRT_HALF_BITS) - 1.0;
-    let s = f / (2.0 + f);
-    let z = s * s;
-    let half = 0.5 * f * f;
-    let low = s.mul_add(half + z * poly(z, &CUBIC_F32), k * LN2_SHORT[1]);
-    domain(x, k.mul_add(LN2_SHORT[0], f - (half - low)))
-}
-
-/// The natural logarithm.
-#[inline(always)]
-pub fn log<T: Real>(x: T) -> T {
-    x.log_body()
-}
-
-/// The binary logarithm; exact for powers of two.
-#[inline(always)]
-pub fn log2<T: Real>(x: T) -> T {
-    let (normal, shift) = normalised(x.widen());
+pub fn log2(x: f64) -> f64 {
+    let (normal, shift) = normalised(x);
     let (k, y) = split(Dd::new(normal, 0.0));
-    domain(
+    special::log(
         x,
-        T::narrow(
-            Dd::new(k + shift, 0.0)
-                .plus_smaller(y.times(LOG2_E))
-                .value(),
-        ),
+        Dd::new(k + shift, 0.0)
+            .plus_smaller(y.times(LOG2_E))
+            .value(),
     )
 }
 
-/// The decimal logarithm; exact for powers of ten.
 #[inline(always)]
-pub fn log10<T: Real>(x: T) -> T {
-    let (normal, shift) = normalised(x.widen());
+pub fn log10(x: f64) -> f64 {
+    let (normal, shift) = normalised(x);
     let (k, y) = split(Dd::new(normal, 0.0));
     let k = k + shift;
     let head = Dd::new(k * LOG10_2_SHORT.hi, k * LOG10_2_SHORT.lo);
-    domain(x, T::narrow(head.plus_smaller(y.times(LOG10_E)).value()))
+    special::log(x, head.plus_smaller(y.times(LOG10_E)).value())
 }
 
-/// `log(1 + x)` without cancellation; keeps the sign of zero.
 #[inline(always)]
-pub fn log1p<T: Real>(x: T) -> T {
-    let w = x.widen();
-    let y = T::narrow(log_dd(Dd::sum(1.0, w), 0.0).value());
-    let y = if x == T::infinity() { x } else { y };
-    let y = if x == -T::one() { T::neg_infinity() } else { y };
-    let y = if w.abs() < 1e-20 { x } else { y };
-    if x >= -T::one() { y } else { T::nan() }
+pub fn log1p(x: f64) -> f64 {
+    let y = log_dd(Dd::sum(1.0, x), 0.0).value();
+    let y = if x == f64::INFINITY { x } else { y };
+    let y = if x == -1.0 { f64::NEG_INFINITY } else { y };
+    let y = if x.abs() < 1e-20 { x } else { y };
+    if x >= -1.0 { y } else { f64::NAN }
 }
 
-/// `log(e^a + e^b)` without overflow.
-///
-/// Where the terms cancel (a result near 0) the error is 2^-60 absolute; elsewhere below 1 ULP.
 #[inline(always)]
-pub fn logaddexp<T: Real>(a: T, b: T) -> T {
-    let (x, y) = (a.widen(), b.widen());
+pub fn logaddexp(x: f64, y: f64) -> f64 {
     let swap = x < y;
     let (large, small) = (if swap { y } else { x }, if swap { x } else { y });
     let difference = Dd::sum(small, -large);
@@ -216,10 +172,9 @@ pub fn logaddexp<T: Real>(a: T, b: T) -> T {
     let total = Dd::sum(large, added.hi);
     let total = total.hi + (total.lo + added.lo);
     let total = if counts { total } else { large };
-    let total = if x.is_nan() | y.is_nan() {
+    if x.is_nan() | y.is_nan() {
         f64::NAN
     } else {
         total
-    };
-    T::narrow(total)
+    }
 }

@@ -1,11 +1,11 @@
 //! Exponentials: `x = k log 2 + r`, a polynomial in `r`, and a scaling by `2^k`.
 
 use super::dd::Dd;
-use super::real::{Real, SHIFTER, nearest, poly};
+use crate::maths::real::{SHIFTER, nearest, poly};
 use std::f64::consts::LOG2_E;
 
 /// log 2 in three parts.
-pub(super) const LN2: [f64; 3] = [
+pub(in crate::maths) const LN2: [f64; 3] = [
     0.6931471805599453,
     2.3190468138462996e-17,
     5.707708438416212e-34,
@@ -25,31 +25,22 @@ const TAIL: [f64; 10] = [
     2.0918152929868882e-09,
 ];
 
-/// The same for `f32`; error 2^-31.
-const TAIL_F32: [f32; 5] = [
-    0.16666667,
-    0.041666556,
-    0.008333301,
-    0.00139262,
-    0.0001989931,
-];
-
 /// `2^k` for an integral `k` in -1022..=1023.
 #[inline(always)]
-pub(super) fn power_of_two(k: f64) -> f64 {
+pub(in crate::maths) fn power_of_two(k: f64) -> f64 {
     f64::from_bits((k + (SHIFTER + 1023.0)).to_bits() << 52)
 }
 
 /// `p * 2^k` for an integral `k` in -2044..=2046, rounded once.
 #[inline(always)]
-pub(super) fn scale(p: f64, k: f64) -> f64 {
+pub(in crate::maths) fn scale(p: f64, k: f64) -> f64 {
     let half = nearest(0.5 * k);
     p * power_of_two(half) * power_of_two(k - half)
 }
 
 /// `x` limited to `low..=high`; NaN stays.
 #[inline(always)]
-pub(super) fn limit(x: f64, low: f64, high: f64) -> f64 {
+pub(in crate::maths) fn limit(x: f64, low: f64, high: f64) -> f64 {
     let x = if x < low { low } else { x };
     if x > high { high } else { x }
 }
@@ -65,7 +56,7 @@ fn reduce(x: f64) -> (f64, Dd) {
 
 /// `(k, p)` with `e^x = 2^k p`, `p` in about [0.7, 1.42] and good to 2^-60, for |x.hi| < 2^20.
 #[inline(always)]
-pub(super) fn exp_dd(x: Dd) -> (f64, Dd) {
+pub(in crate::maths) fn exp_dd(x: Dd) -> (f64, Dd) {
     let (k, r) = reduce(x.hi);
     // The low part of a large x is far above that of r.
     (k, exp_reduced(Dd::sum(r.hi, r.lo + x.lo)))
@@ -94,7 +85,7 @@ fn exp_minus_one(x: f64) -> (f64, Dd) {
 
 /// `e^x - 1` for `x` at most 710, good to 2^-55; the second value is a factor of 1 or 2 still to be applied.
 #[inline(always)]
-pub(super) fn expm1_dd(x: f64) -> (Dd, f64) {
+pub(in crate::maths) fn expm1_dd(x: f64) -> (Dd, f64) {
     let (k, q) = exp_minus_one(limit(x, -40.0, 710.0));
     let top = k > 1023.0;
     let s = power_of_two(if top { 1023.0 } else { k });
@@ -107,7 +98,7 @@ pub(super) fn expm1_dd(x: f64) -> (Dd, f64) {
 }
 
 #[inline(always)]
-pub(super) fn f64(x: f64) -> f64 {
+pub fn exp(x: f64) -> f64 {
     let (k, r) = reduce(limit(x, -746.0, 710.0));
     let square = r.hi * r.hi;
     let u = square.mul_add(r.hi.mul_add(poly(r.hi, &TAIL), 0.5), r.lo);
@@ -115,41 +106,16 @@ pub(super) fn f64(x: f64) -> f64 {
 }
 
 #[inline(always)]
-pub(super) fn f32(x: f32) -> f32 {
-    const SHIFTER: f32 = 12582912.0; // 1.5 * 2^23
-    const LN2: [f32; 2] = [std::f32::consts::LN_2, -1.904_654_3e-9];
-    let power_of_two = |k: f32| f32::from_bits((k + (SHIFTER + 127.0)).to_bits() << 23);
-    let nearest = |x: f32| (x + SHIFTER) - SHIFTER;
-    let x = if x < -104.0 { -104.0 } else { x };
-    let x = if x > 89.0 { 89.0 } else { x };
-    let k = nearest(x * std::f32::consts::LOG2_E);
-    let head = (-k).mul_add(LN2[0], x); // exact
-    let r = (-k).mul_add(LN2[1], head);
-    let low = (-k).mul_add(LN2[1], head - r);
-    let u = (r * r).mul_add(r.mul_add(poly(r, &TAIL_F32), 0.5), low);
-    let half = nearest(0.5 * k);
-    (1.0 + (r + u)) * power_of_two(half) * power_of_two(k - half)
-}
-
-/// `e^x`.
-#[inline(always)]
-pub fn exp<T: Real>(x: T) -> T {
-    x.exp_body()
-}
-
-/// `2^x`; exact for integral `x`.
-#[inline(always)]
-pub fn exp2<T: Real>(x: T) -> T {
-    let x = limit(x.widen(), -1100.0, 1100.0);
+pub fn exp2(x: f64) -> f64 {
+    let x = limit(x, -1100.0, 1100.0);
     let k = nearest(x);
-    let p = exp_reduced(Dd::new(x - k, 0.0).times(Dd::new(LN2[0], LN2[1])));
-    T::narrow(scale(p.value(), k))
+    let p = exp_reduced(Dd::product(x - k, LN2[0]).plus_low((x - k) * LN2[1]));
+    scale(p.value(), k)
 }
 
-/// `e^x - 1` without cancellation; keeps the sign of zero.
 #[inline(always)]
-pub fn expm1<T: Real>(x: T) -> T {
-    let (e, factor) = expm1_dd(x.widen());
-    let y = T::narrow(e.value() * factor);
-    if x == T::zero() { x } else { y }
+pub fn expm1(x: f64) -> f64 {
+    let (e, factor) = expm1_dd(x);
+    let y = e.value() * factor;
+    if x == 0.0 { x } else { y }
 }

@@ -3,7 +3,7 @@
 use super::dd::{Dd, select};
 use super::exp::{exp_dd, expm1_dd, limit, power_of_two, scale};
 use super::log::{exponent, join, log_dd, twice_atanh};
-use super::real::{Real, poly};
+use crate::maths::real::poly;
 
 /// `(sinh x - x) / x^3` in `x^2`, for |x| <= 1; error 2^-61.
 const SINH: [f64; 7] = [
@@ -21,7 +21,7 @@ const LARGE: f64 = 268435456.0;
 
 /// `(k, p)` with `(e^x + sign e^-x) / 2 = p 2^k` for `x >= 0`; `sign` is 1 or -1.
 #[inline(always)]
-pub(super) fn half_sum(x: f64, sign: f64) -> (f64, f64) {
+pub(in crate::maths) fn half_sum(x: f64, sign: f64) -> (f64, f64) {
     let (k, p) = exp_dd(Dd::new(limit(x, 0.0, 1400.0), 0.0));
     // 2^-2k / p, of no account once k is large.
     let inverse = sign * power_of_two(if k > 100.0 { -200.0 } else { -2.0 * k }) / p.hi;
@@ -30,7 +30,7 @@ pub(super) fn half_sum(x: f64, sign: f64) -> (f64, f64) {
 }
 
 #[inline(always)]
-fn sinh_f64(x: f64) -> f64 {
+pub fn sinh(x: f64) -> f64 {
     let size = x.abs();
     let (k, p) = half_sum(size, -1.0);
     let z = size * size;
@@ -40,7 +40,7 @@ fn sinh_f64(x: f64) -> f64 {
 }
 
 #[inline(always)]
-fn cosh_f64(x: f64) -> f64 {
+pub fn cosh(x: f64) -> f64 {
     let (k, p) = half_sum(x.abs(), 1.0);
     scale(p, k)
 }
@@ -54,17 +54,12 @@ fn tanh_quotient(x: f64) -> Dd {
 }
 
 #[inline(always)]
-pub(super) fn f64(x: f64) -> f64 {
+pub fn tanh(x: f64) -> f64 {
     tanh_quotient(x).value().copysign(x)
 }
 
 #[inline(always)]
-pub(super) fn f32(x: f32) -> f32 {
-    (tanh_quotient(x as f64).value() as f32).copysign(x)
-}
-
-#[inline(always)]
-fn asinh_f64(x: f64) -> f64 {
+pub fn asinh(x: f64) -> f64 {
     let size = x.abs();
     let large = size > LARGE;
     let square = Dd::product(size, size);
@@ -84,7 +79,7 @@ fn asinh_f64(x: f64) -> f64 {
 }
 
 #[inline(always)]
-fn acosh_f64(x: f64) -> f64 {
+pub fn acosh(x: f64) -> f64 {
     let large = x > LARGE;
     let square = Dd::product(x, x);
     let v = Dd::sum(square.hi, -1.0);
@@ -98,7 +93,7 @@ fn acosh_f64(x: f64) -> f64 {
 
 /// `log((1 + x) / (1 - x)) / 2`, the quotient being reduced by a power of two before it is formed.
 #[inline(always)]
-fn atanh_f64(x: f64) -> f64 {
+pub fn atanh(x: f64) -> f64 {
     let size = x.abs();
     let (above, below) = (Dd::sum(1.0, size), Dd::sum(1.0, -size));
     let (k, _) = exponent(above.hi / below.hi);
@@ -113,40 +108,4 @@ fn atanh_f64(x: f64) -> f64 {
     let y = if size < 1e-9 { size } else { y };
     let y = if size == 1.0 { f64::INFINITY } else { y };
     if size <= 1.0 { y.copysign(x) } else { f64::NAN }
-}
-
-/// The hyperbolic sine.
-#[inline(always)]
-pub fn sinh<T: Real>(x: T) -> T {
-    T::narrow(sinh_f64(x.widen()))
-}
-
-/// The hyperbolic cosine.
-#[inline(always)]
-pub fn cosh<T: Real>(x: T) -> T {
-    T::narrow(cosh_f64(x.widen()))
-}
-
-/// The hyperbolic tangent.
-#[inline(always)]
-pub fn tanh<T: Real>(x: T) -> T {
-    x.tanh_body()
-}
-
-/// The inverse hyperbolic sine.
-#[inline(always)]
-pub fn asinh<T: Real>(x: T) -> T {
-    T::narrow(asinh_f64(x.widen()))
-}
-
-/// The inverse hyperbolic cosine; NaN below 1.
-#[inline(always)]
-pub fn acosh<T: Real>(x: T) -> T {
-    T::narrow(acosh_f64(x.widen()))
-}
-
-/// The inverse hyperbolic tangent; NaN outside [-1, 1].
-#[inline(always)]
-pub fn atanh<T: Real>(x: T) -> T {
-    T::narrow(atanh_f64(x.widen()))
 }
