@@ -52,7 +52,10 @@ pub(crate) fn host() -> Result<Arc<dyn Backend>> {
 
 #[cfg(feature = "serial")]
 pub(crate) fn open_serial(spec: &ContextSpec) -> Result<Arc<dyn Backend>> {
-    Ok(Arc::new(rustarr_serial::open(spec.grain, spec.memory_limit)))
+    Ok(Arc::new(rustarr_serial::open(
+        spec.grain,
+        spec.memory_limit,
+    )))
 }
 
 #[cfg(feature = "serial")]
@@ -62,12 +65,19 @@ pub(crate) fn serial(_: &Environment) -> Vec<DeviceInfo> {
 
 #[cfg(feature = "parallel")]
 pub(crate) fn open_parallel(spec: &ContextSpec) -> Result<Arc<dyn Backend>> {
-    let backend =
-        rustarr_parallel::open(spec.threads, spec.cores.as_deref(), spec.grain, spec.memory_limit)?;
+    let backend = rustarr_parallel::open(
+        spec.threads,
+        spec.cores.as_deref(),
+        spec.grain,
+        spec.memory_limit,
+    )?;
     Ok(Arc::new(backend))
 }
 
 #[cfg(feature = "parallel")]
 pub(crate) fn parallel(_: &Environment) -> Vec<DeviceInfo> {
-    host_device(rustarr_parallel::NAME, open_parallel(&ContextSpec::default()))
+    host_device(
+        rustarr_parallel::NAME,
+        open_parallel(&ContextSpec::default()),
+    )
 }

@@ -7,11 +7,26 @@ use std::env::VarError;
 /// Every variable that is read here, and what it decides. `RUSTARR_NUM_THREADS` and `OMP_NUM_THREADS` are
 /// read where threads are made.
 pub const VARIABLES: &[(&str, &str)] = &[
-    ("RUSTARR_BACKEND", "the backend of the default context, for example cpu-serial or wgpu:1"),
-    ("RUSTARR_ALLOW_SOFTWARE", "1 lets software GPU adapters be used, 0 does not"),
-    ("RUSTARR_FALLBACK", "warn, allow or error: what happens when the device lacks an operation"),
-    ("RUSTARR_DEFER", "auto, always or never: when recorded work runs; for tests"),
-    ("RUSTARR_GRAIN", "elements from which work is split over threads; for tests"),
+    (
+        "RUSTARR_BACKEND",
+        "the backend of the default context, for example cpu-serial or wgpu:1",
+    ),
+    (
+        "RUSTARR_ALLOW_SOFTWARE",
+        "1 lets software GPU adapters be used, 0 does not",
+    ),
+    (
+        "RUSTARR_FALLBACK",
+        "warn, allow or error: what happens when the device lacks an operation",
+    ),
+    (
+        "RUSTARR_DEFER",
+        "auto, always or never: when recorded work runs; for tests",
+    ),
+    (
+        "RUSTARR_GRAIN",
+        "elements from which work is split over threads; for tests",
+    ),
 ];
 
 /// The settings of the environment.
@@ -38,15 +53,18 @@ impl Environment {
         Environment::from_lookup(|name| match std::env::var(name) {
             Ok(value) => Ok(Some(value)),
             Err(VarError::NotPresent) => Ok(None),
-            Err(VarError::NotUnicode(_)) => {
-                Err(Error::value("environment", format!("{name} is not valid text")))
-            }
+            Err(VarError::NotUnicode(_)) => Err(Error::value(
+                "environment",
+                format!("{name} is not valid text"),
+            )),
         })
     }
 
     fn from_lookup(lookup: impl Fn(&str) -> Result<Option<String>>) -> Result<Environment> {
         let get = |name: &str| -> Result<Option<String>> {
-            Ok(lookup(name)?.map(|v| v.trim().to_owned()).filter(|v| !v.is_empty()))
+            Ok(lookup(name)?
+                .map(|v| v.trim().to_owned())
+                .filter(|v| !v.is_empty()))
         };
         Ok(Environment {
             backend: get("RUSTARR_BACKEND")?.unwrap_or_else(|| "cpu-parallel".to_owned()),
@@ -58,12 +76,20 @@ impl Environment {
             fallback: choice(
                 "RUSTARR_FALLBACK",
                 get("RUSTARR_FALLBACK")?,
-                &[("warn", Fallback::Warn), ("allow", Fallback::Allow), ("error", Fallback::Error)],
+                &[
+                    ("warn", Fallback::Warn),
+                    ("allow", Fallback::Allow),
+                    ("error", Fallback::Error),
+                ],
             )?,
             defer: choice(
                 "RUSTARR_DEFER",
                 get("RUSTARR_DEFER")?,
-                &[("auto", Defer::Auto), ("always", Defer::Always), ("never", Defer::Never)],
+                &[
+                    ("auto", Defer::Auto),
+                    ("always", Defer::Always),
+                    ("never", Defer::Never),
+                ],
             )?,
             grain: get("RUSTARR_GRAIN")?
                 .map(|value| {
@@ -81,7 +107,9 @@ impl Environment {
 
 fn choice<T: Copy>(name: &str, value: Option<String>, known: &[(&str, T)]) -> Result<Option<T>> {
     let Some(value) = value else { return Ok(None) };
-    let found = known.iter().find(|(word, _)| word.eq_ignore_ascii_case(&value));
+    let found = known
+        .iter()
+        .find(|(word, _)| word.eq_ignore_ascii_case(&value));
     found.map(|(_, choice)| Some(*choice)).ok_or_else(|| {
         let words: Vec<_> = known.iter().map(|(word, _)| *word).collect();
         Error::value(
@@ -97,7 +125,10 @@ mod tests {
 
     fn read(pairs: &[(&str, &str)]) -> Result<Environment> {
         Environment::from_lookup(|name| {
-            Ok(pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+            Ok(pairs
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, v)| (*v).to_owned()))
         })
     }
 
@@ -105,8 +136,14 @@ mod tests {
     fn unset_and_empty_are_the_defaults() {
         let none = read(&[]).unwrap();
         assert_eq!(none.backend, "cpu-parallel");
-        assert_eq!((none.allow_software, none.defer, none.grain), (None, None, None));
-        assert_eq!(read(&[("RUSTARR_BACKEND", " "), ("RUSTARR_DEFER", "")]).unwrap(), none);
+        assert_eq!(
+            (none.allow_software, none.defer, none.grain),
+            (None, None, None)
+        );
+        assert_eq!(
+            read(&[("RUSTARR_BACKEND", " "), ("RUSTARR_DEFER", "")]).unwrap(),
+            none
+        );
     }
 
     #[test]
@@ -128,9 +165,11 @@ mod tests {
 
     #[test]
     fn nonsense_is_named() {
-        for (name, value) in
-            [("RUSTARR_ALLOW_SOFTWARE", "maybe"), ("RUSTARR_DEFER", "later"), ("RUSTARR_GRAIN", "0")]
-        {
+        for (name, value) in [
+            ("RUSTARR_ALLOW_SOFTWARE", "maybe"),
+            ("RUSTARR_DEFER", "later"),
+            ("RUSTARR_GRAIN", "0"),
+        ] {
             let error = read(&[(name, value)]).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains(value), "{error}");
         }

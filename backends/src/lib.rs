@@ -30,11 +30,23 @@ struct Entry {
 /// Every backend that was compiled in.
 const BACKENDS: &[Entry] = &[
     #[cfg(feature = "serial")]
-    Entry { name: "cpu-serial", open: device::open_serial, devices: device::serial },
+    Entry {
+        name: "cpu-serial",
+        open: device::open_serial,
+        devices: device::serial,
+    },
     #[cfg(feature = "parallel")]
-    Entry { name: "cpu-parallel", open: device::open_parallel, devices: device::parallel },
+    Entry {
+        name: "cpu-parallel",
+        open: device::open_parallel,
+        devices: device::parallel,
+    },
     #[cfg(feature = "wgpu")]
-    Entry { name: "wgpu", open: device::open_wgpu, devices: device::wgpu },
+    Entry {
+        name: "wgpu",
+        open: device::open_wgpu,
+        devices: device::wgpu,
+    },
 ];
 
 /// Names that [`open`] takes, without device numbers.
@@ -51,15 +63,25 @@ pub fn open(spec: &ContextSpec) -> Result<Context> {
     let environment = Environment::read()?;
     let spec = spec.resolve(&environment)?;
     let name = spec.backend();
-    let entry = BACKENDS.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let known: Vec<_> = backends().collect();
-        Error::value("Context", format!("unknown backend {name:?}; there are {}", known.join(", ")))
-    })?;
+    let entry = BACKENDS
+        .iter()
+        .find(|entry| entry.name == name)
+        .ok_or_else(|| {
+            let known: Vec<_> = backends().collect();
+            Error::value(
+                "Context",
+                format!("unknown backend {name:?}; there are {}", known.join(", ")),
+            )
+        })?;
     let primary = (entry.open)(&spec)?;
     if spec.memory_limit.is_some() {
         primary.set_memory_limit(spec.memory_limit);
     }
-    let host = if primary.caps().host_visible { primary.clone() } else { device::host()? };
+    let host = if primary.caps().host_visible {
+        primary.clone()
+    } else {
+        device::host()?
+    };
     let options = ContextOptions {
         defer: spec.defer.unwrap_or_default(),
         fallback: spec.fallback.unwrap_or_default(),
@@ -74,5 +96,8 @@ pub fn open(spec: &ContextSpec) -> Result<Context> {
 /// `Value` for an environment variable that makes no sense.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
     let environment = Environment::read()?;
-    Ok(BACKENDS.iter().flat_map(|entry| (entry.devices)(&environment)).collect())
+    Ok(BACKENDS
+        .iter()
+        .flat_map(|entry| (entry.devices)(&environment))
+        .collect())
 }

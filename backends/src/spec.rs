@@ -41,7 +41,9 @@ impl FromStr for ContextSpec {
         if backend.is_empty() || device == Some("") {
             return Err(Error::value(
                 "Context",
-                format!("{text:?} is not a backend; write for example \"cpu-parallel\" or \"wgpu:1\""),
+                format!(
+                    "{text:?} is not a backend; write for example \"cpu-parallel\" or \"wgpu:1\""
+                ),
             ));
         }
         Ok(ContextSpec {
@@ -81,7 +83,10 @@ impl ContextSpec {
 
         let name = spec.name();
         let refuse = |what: &str, why: &str| {
-            Err(Error::value("Context", format!("{what} does not apply to {name}: {why}")))
+            Err(Error::value(
+                "Context",
+                format!("{what} does not apply to {name}: {why}"),
+            ))
         };
         if spec.backend() != "cpu-parallel" && spec.cores.is_some() {
             return refuse("cores", "only cpu-parallel has threads to pin");
@@ -98,7 +103,10 @@ impl ContextSpec {
         if spec.cores.as_ref().is_some_and(Vec::is_empty) {
             return refuse("cores=[]", "a context needs one core at least");
         }
-        if spec.default_float.is_some_and(|d| !matches!(d, DType::F32 | DType::F64)) {
+        if spec
+            .default_float
+            .is_some_and(|d| !matches!(d, DType::F32 | DType::F64))
+        {
             return refuse("default_float", "it is float32 or float64");
         }
         Ok(spec)

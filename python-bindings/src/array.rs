@@ -24,10 +24,7 @@ pub struct PyArray(pub Array);
 
 /// Runs front-end work whose result goes to Python.
 #[inline]
-pub fn wrap(
-    py: Python<'_>,
-    work: impl FnOnce() -> rustarr::Result<Array>,
-) -> PyResult<PyArray> {
+pub fn wrap(py: Python<'_>, work: impl FnOnce() -> rustarr::Result<Array>) -> PyResult<PyArray> {
     let array = run(work)?;
     if array.context().has_warnings() {
         show_warnings(py, array.context())?;
@@ -51,18 +48,17 @@ pub fn read<T>(
 impl PyArray {
     /// `self op other` or, reflected, `other op self`; NotImplemented for objects that should answer themselves.
     #[inline]
-    pub fn binary(
-        &self,
-        op: Op,
-        other: &Bound<'_, PyAny>,
-        reflected: bool,
-    ) -> PyResult<Py<PyAny>> {
+    pub fn binary(&self, op: Op, other: &Bound<'_, PyAny>, reflected: bool) -> PyResult<Py<PyAny>> {
         let py = other.py();
         let Some(other) = operand(other, self.0.context())? else {
             return Ok(py.NotImplemented());
         };
         let own = Arg::Array(&self.0);
-        let args = if reflected { [other.arg(), own] } else { [own, other.arg()] };
+        let args = if reflected {
+            [other.arg(), own]
+        } else {
+            [own, other.arg()]
+        };
         let result = wrap(py, || ops::elementwise::apply(op, &args))?;
         Ok(Py::new(py, result)?.into_any())
     }
@@ -73,7 +69,9 @@ impl PyArray {
         let Some(value) = operand(other, self.0.context())? else {
             return Err(unsupported_operand(op.name(), other));
         };
-        read(py, &self.0, || ops::elementwise::apply_in_place(op, &self.0, value.arg()))
+        read(py, &self.0, || {
+            ops::elementwise::apply_in_place(op, &self.0, value.arg())
+        })
     }
 
     fn unary(&self, py: Python<'_>, op: Op) -> PyResult<PyArray> {
@@ -91,8 +89,14 @@ impl PyArray {
             }
             Some(other) => other,
         };
-        let Some(other) = other.array() else { return Ok(py.NotImplemented()) };
-        let (a, b) = if reflected { (other, &self.0) } else { (&self.0, other) };
+        let Some(other) = other.array() else {
+            return Ok(py.NotImplemented());
+        };
+        let (a, b) = if reflected {
+            (other, &self.0)
+        } else {
+            (&self.0, other)
+        };
         Ok(Py::new(py, wrap(py, || ops::linalg::matmul(a, b))?)?.into_any())
     }
 
@@ -110,8 +114,13 @@ impl PyArray {
 
 #[cold]
 fn unsupported_operand(op: &str, other: &Bound<'_, PyAny>) -> PyErr {
-    let class = other.get_type().name().map_or_else(|_| "object".to_owned(), |n| n.to_string());
-    PyTypeError::new_err(format!("{op}: an array does not go with {class}; convert it with asarray"))
+    let class = other
+        .get_type()
+        .name()
+        .map_or_else(|_| "object".to_owned(), |n| n.to_string());
+    PyTypeError::new_err(format!(
+        "{op}: an array does not go with {class}; convert it with asarray"
+    ))
 }
 
 #[pymethods]
@@ -135,11 +144,17 @@ impl PyArray {
     }
 
     fn __divmod__(&self, other: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        Ok((self.binary(Op::FloorDivide, other, false)?, self.binary(Op::Remainder, other, false)?))
+        Ok((
+            self.binary(Op::FloorDivide, other, false)?,
+            self.binary(Op::Remainder, other, false)?,
+        ))
     }
 
     fn __rdivmod__(&self, other: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        Ok((self.binary(Op::FloorDivide, other, true)?, self.binary(Op::Remainder, other, true)?))
+        Ok((
+            self.binary(Op::FloorDivide, other, true)?,
+            self.binary(Op::Remainder, other, true)?,
+        ))
     }
 
     fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -224,7 +239,9 @@ impl PyArray {
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let value = self.scalar(py, "an int")?;
         if value.dtype().is(Kinds::COMPLEX) {
-            return Err(PyTypeError::new_err("a complex number is no int; take its real part first"));
+            return Err(PyTypeError::new_err(
+                "a complex number is no int; take its real part first",
+            ));
         }
         if value.dtype().is(Kinds::FLOAT) {
             // Python knows what to do with infinities and large numbers.
@@ -240,7 +257,9 @@ impl PyArray {
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
         let value = self.scalar(py, "a float")?;
         if value.dtype().is(Kinds::COMPLEX) {
-            return Err(PyTypeError::new_err("a complex number is no float; take its real part first"));
+            return Err(PyTypeError::new_err(
+                "a complex number is no float; take its real part first",
+            ));
         }
         Ok(value.to_f64())
     }
@@ -270,14 +289,21 @@ impl PyArray {
 
     fn __iter__(&self) -> PyResult<ArrayIter> {
         if self.0.ndim() == 0 {
-            return Err(PyTypeError::new_err("iteration over an array without dimensions"));
+            return Err(PyTypeError::new_err(
+                "iteration over an array without dimensions",
+            ));
         }
-        Ok(ArrayIter { array: self.0.clone(), next: 0.into() })
+        Ok(ArrayIter {
+            array: self.0.clone(),
+            next: 0.into(),
+        })
     }
 
     fn __contains__(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = value.py();
-        let Some(value) = operand(value, self.0.context())? else { return Ok(false) };
+        let Some(value) = operand(value, self.0.context())? else {
+            return Ok(false);
+        };
         read(py, &self.0, || {
             let same = ops::elementwise::apply(Op::Equal, &[Arg::Array(&self.0), value.arg()])?;
             Ok(ops::any(&same, None, false)?.item()?.to_i128() != 0)
@@ -325,7 +351,10 @@ impl PyArray {
         wrap(py, || self.0.copy())
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let bytes = read(py, &self.0, || self.0.to_bytes())?;
         let restore = py.import("rustarr._core")?.getattr("_restore_array")?;
         let arguments = (
@@ -402,7 +431,9 @@ impl PyArray {
         let options = PyDict::new(py);
         options.set_item("dtype", dtype)?;
         options.set_item("copy", copy)?;
-        py.import("numpy")?.getattr("array")?.call((view,), Some(&options))
+        py.import("numpy")?
+            .getattr("array")?
+            .call((view,), Some(&options))
     }
 
     /// Puts this class before NumPy's arrays in mixed operations.
@@ -515,7 +546,8 @@ impl ArrayIter {
 
     fn __next__(&self) -> Option<PyArray> {
         let at = self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        (at < self.array.shape()[0]).then(|| PyArray(self.array.view(self.array.layout().select(0, at))))
+        (at < self.array.shape()[0])
+            .then(|| PyArray(self.array.view(self.array.layout().select(0, at))))
     }
 
     fn __length_hint__(&self) -> usize {
@@ -552,12 +584,19 @@ pub fn to_list<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyAny
             let bytes = bytes.next().unwrap_or(&[0; 16]);
             return Ok(to_python(py, &Scalar::from_bytes(dtype, bytes)));
         };
-        let items = (0..len).map(|_| level(py, dtype, inner, bytes)).collect::<PyResult<Vec<_>>>()?;
+        let items = (0..len)
+            .map(|_| level(py, dtype, inner, bytes))
+            .collect::<PyResult<Vec<_>>>()?;
         Ok(pyo3::types::PyList::new(py, items)?.into_any())
     }
     let bytes = read(py, array, || array.to_bytes())?;
     let dtype = array.dtype();
-    level(py, dtype, array.shape(), &mut bytes.chunks_exact(dtype.itemsize()))
+    level(
+        py,
+        dtype,
+        array.shape(),
+        &mut bytes.chunks_exact(dtype.itemsize()),
+    )
 }
 
 /// The argument as an array next to an array of this context.

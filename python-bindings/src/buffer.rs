@@ -50,7 +50,11 @@ impl Foreign {
     fn layout(&self) -> Result<(Layout, usize, usize), &'static str> {
         let item = self.dtype.itemsize();
         // Complex numbers are as aligned as their parts.
-        let align = if matches!(self.dtype, DType::C64 | DType::C128) { item / 2 } else { item };
+        let align = if matches!(self.dtype, DType::C64 | DType::C128) {
+            item / 2
+        } else {
+            item
+        };
         if self.swapped {
             return Err("its byte order is not the machine's");
         }
@@ -72,9 +76,17 @@ impl Foreign {
             }
             strides.push(stride / item as isize);
             let span = stride.unsigned_abs() * (dim - 1);
-            if stride < 0 { before += span } else { after += span }
+            if stride < 0 {
+                before += span
+            } else {
+                after += span
+            }
         }
-        Ok((Layout::new(&self.shape, &strides, before / item), before, after))
+        Ok((
+            Layout::new(&self.shape, &strides, before / item),
+            before,
+            after,
+        ))
     }
 
     /// An array over the memory itself.
@@ -83,7 +95,9 @@ impl Foreign {
     /// `ValueError` where it takes a copy.
     pub fn share(self, context: &Context) -> PyResult<Array> {
         let (layout, before, after) = self.layout().map_err(|why| {
-            PyValueError::new_err(format!("asarray: copy=False, but the memory cannot be shared: {why}"))
+            PyValueError::new_err(format!(
+                "asarray: copy=False, but the memory cannot be shared: {why}"
+            ))
         })?;
         if !context.backend().caps().host_visible {
             return Err(PyValueError::new_err(format!(
@@ -148,7 +162,11 @@ impl Foreign {
             }
         }
         if self.swapped {
-            let part = if matches!(self.dtype, DType::C64 | DType::C128) { item / 2 } else { item };
+            let part = if matches!(self.dtype, DType::C64 | DType::C128) {
+                item / 2
+            } else {
+                item
+            };
             out.chunks_exact_mut(part).for_each(<[u8]>::reverse);
         }
         out
@@ -169,7 +187,9 @@ pub fn import(obj: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
         // NumPy's dtypes that the protocol cannot say (dates, for example) end here.
         Err(error) => {
             let text = error.value(obj.py()).to_string();
-            return Err(PyTypeError::new_err(format!("asarray: no array of this memory: {text}")));
+            return Err(PyTypeError::new_err(format!(
+                "asarray: no array of this memory: {text}"
+            )));
         }
     };
     let Some((dtype, swapped)) = parse_format(buffer.format(), buffer.item_size()) else {
@@ -180,7 +200,9 @@ pub fn import(obj: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
         )));
     };
     if buffer.suboffsets().is_some() {
-        return Err(PyTypeError::new_err("asarray: memory with indirect dimensions"));
+        return Err(PyTypeError::new_err(
+            "asarray: memory with indirect dimensions",
+        ));
     }
     Ok(Some(Foreign {
         ptr: buffer.buf_ptr().cast(),
@@ -299,8 +321,16 @@ pub unsafe fn fill(
     let export = run(|| array.export())?;
     let item = export.dtype().itemsize();
     let mut held = Box::new(Held {
-        shape: export.shape().iter().map(|&d| d as ffi::Py_ssize_t).collect(),
-        strides: export.strides().iter().map(|&s| s * item as isize).collect(),
+        shape: export
+            .shape()
+            .iter()
+            .map(|&d| d as ffi::Py_ssize_t)
+            .collect(),
+        strides: export
+            .strides()
+            .iter()
+            .map(|&s| s * item as isize)
+            .collect(),
         export,
     });
     // SAFETY: `view` is valid for writes, as above. Everything it points to lives in `held`, which `release`
@@ -316,10 +346,16 @@ pub unsafe fn fill(
             std::ptr::null_mut()
         };
         (*view).ndim = array.ndim() as c_int;
-        (*view).shape =
-            if asks(ffi::PyBUF_ND) { held.shape.as_mut_ptr() } else { std::ptr::null_mut() };
-        (*view).strides =
-            if asks(ffi::PyBUF_STRIDES) { held.strides.as_mut_ptr() } else { std::ptr::null_mut() };
+        (*view).shape = if asks(ffi::PyBUF_ND) {
+            held.shape.as_mut_ptr()
+        } else {
+            std::ptr::null_mut()
+        };
+        (*view).strides = if asks(ffi::PyBUF_STRIDES) {
+            held.strides.as_mut_ptr()
+        } else {
+            std::ptr::null_mut()
+        };
         (*view).suboffsets = std::ptr::null_mut();
         (*view).internal = Box::into_raw(held).cast();
         (*view).obj = owner.clone().into_ptr();
@@ -353,9 +389,16 @@ mod tests {
     #[test]
     fn formats_round_trip() {
         for dtype in DType::ALL {
-            assert_eq!(parse_format(format_of(dtype), dtype.itemsize()), Some((dtype, false)));
+            assert_eq!(
+                parse_format(format_of(dtype), dtype.itemsize()),
+                Some((dtype, false))
+            );
         }
-        let foreign = if cfg!(target_endian = "little") { c">d" } else { c"<d" };
+        let foreign = if cfg!(target_endian = "little") {
+            c">d"
+        } else {
+            c"<d"
+        };
         assert_eq!(parse_format(foreign, 8), Some((DType::F64, true)));
         assert_eq!(parse_format(c"l", 8), Some((DType::I64, false)));
         assert_eq!(parse_format(c"g", 16), None);

@@ -6,10 +6,10 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
-use rustarr::interface::Space;
+use rustarr::interface::{Backend, Space, interrupt};
 use rustarr::{Context, DType, Error, Fallback};
 use rustarr_backends::ContextSpec;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 /// A place to compute, with its own threads, memory pool, settings and counters.
 ///
@@ -114,6 +114,10 @@ impl Options {
 /// Opens a context; driver start-up can take a while and needs no interpreter.
 fn open(py: Python<'_>, spec: &ContextSpec) -> PyResult<Context> {
     let context = py.detach(|| run(|| rustarr_backends::open(spec)))?;
+    if let Ok(mut opened) = OPENED.lock() {
+        opened.retain(|other| other.strong_count() > 0);
+        opened.push(Arc::downgrade(context.backend()));
+    }
     show_warnings(py, &context)?;
     Ok(context)
 }
@@ -133,7 +137,10 @@ impl PyContext {
     #[new]
     #[pyo3(signature = (backend=None, /, *, threads=None, cores=None, device=None, memory_limit=None,
         fallback=None, default_float=None, allow_software=None))]
-    #[expect(clippy::too_many_arguments, reason = "the keywords of the Python constructor")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the keywords of the Python constructor"
+    )]
     fn new(
         py: Python<'_>,
         backend: Option<&str>,
@@ -276,14 +283,18 @@ impl PyContext {
     ) -> PyResult<()> {
         let stack = stack(slf.py())?;
         let Some(depth) = stack.len().checked_sub(1) else {
-            return Err(PyRuntimeError::new_err("this context was entered in another thread or task"));
+            return Err(PyRuntimeError::new_err(
+                "this context was entered in another thread or task",
+            ));
         };
         stack_variable(slf.py())?.call_method1("set", (stack.get_slice(0, depth),))?;
         Ok(())
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<PyContext>().is_ok_and(|other| other.get().0 == self.0)
+        other
+            .cast::<PyContext>()
+            .is_ok_and(|other| other.get().0 == self.0)
     }
 
     fn __hash__(&self) -> u64 {
@@ -300,14 +311,19 @@ impl PyContext {
         format!("<rustarr.Context {:?}{threads}{closed}>", self.0.name())
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let options = PyDict::new(py);
         if self.0.name() == "cpu-parallel" {
             options.set_item("threads", self.0.threads())?;
         }
         options.set_item("fallback", self.fallback())?;
         options.set_item("default_float", self.default_float(py)?)?;
-        let restore = py.import("rustarr._namespace")?.getattr("_restore_context")?;
+        let restore = py
+            .import("rustarr._namespace")?
+            .getattr("_restore_context")?;
         let arguments = PyTuple::new(py, [PyString::new(py, self.0.name()).as_any(), &options])?;
         Ok((restore, arguments))
     }
@@ -340,7 +356,9 @@ impl PyDevice {
         if let Ok(other) = other.cast::<PyDevice>() {
             return Ok(other.get().0.space() == self.0.space());
         }
-        Ok(other.cast::<PyString>().is_ok_and(|text| text == self.name()))
+        Ok(other
+            .cast::<PyString>()
+            .is_ok_and(|text| text == self.name()))
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
@@ -356,7 +374,9 @@ impl PyDevice {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let restore = py.import("rustarr._namespace")?.getattr("_restore_device")?;
+        let restore = py
+            .import("rustarr._namespace")?
+            .getattr("_restore_device")?;
         Ok((restore, (self.0.name().to_owned(),)))
     }
 }
@@ -396,7 +416,10 @@ pub fn shared(py: Python<'_>, name: &str) -> PyResult<Context> {
     } else {
         name
     };
-    let found = py.import("rustarr._namespace")?.getattr("_shared_context")?.call1((name,))?;
+    let found = py
+        .import("rustarr._namespace")?
+        .getattr("_shared_context")?
+        .call1((name,))?;
     Ok(found.cast::<PyContext>()?.get().0.clone())
 }
 
@@ -415,24 +438,35 @@ fn stack_variable(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     let variable = VARIABLE.get_or_try_init(py, || {
         let options = PyDict::new(py);
         options.set_item("default", PyTuple::empty(py))?;
-        let class: Bound<'_, PyType> =
-            py.import("contextvars")?.getattr("ContextVar")?.cast_into()?;
+        let class: Bound<'_, PyType> = py
+            .import("contextvars")?
+            .getattr("ContextVar")?
+            .cast_into()?;
         PyResult::Ok(class.call(("rustarr.contexts",), Some(&options))?.unbind())
     })?;
     Ok(variable.bind(py))
 }
 
 fn stack(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-    Ok(stack_variable(py)?.call_method0(pyo3::intern!(py, "get"))?.cast_into()?)
+    Ok(stack_variable(py)?
+        .call_method0(pyo3::intern!(py, "get"))?
+        .cast_into()?)
 }
 
 static DEFAULT: Mutex<Option<Context>> = Mutex::new(None);
 
+/// The backends of every context that was opened here and is alive.
+static OPENED: Mutex<Vec<Weak<dyn Backend>>> = Mutex::new(Vec::new());
+
 /// The context of `with`, if one was entered in this thread or task.
 fn entered(py: Python<'_>) -> PyResult<Option<Context>> {
     let stack = stack(py)?;
-    let Some(last) = stack.len().checked_sub(1) else { return Ok(None) };
-    Ok(Some(stack.get_item(last)?.cast::<PyContext>()?.get().0.clone()))
+    let Some(last) = stack.len().checked_sub(1) else {
+        return Ok(None);
+    };
+    Ok(Some(
+        stack.get_item(last)?.cast::<PyContext>()?.get().0.clone(),
+    ))
 }
 
 /// The current context: of `with`, else the default one, which is opened at first use.
@@ -480,6 +514,19 @@ pub fn current_context(py: Python<'_>) -> PyResult<PyContext> {
     current(py).map(PyContext)
 }
 
+/// Waits for the queued work of every open context, and raises what it failed with.
+#[pyfunction]
+pub fn synchronize() -> PyResult<()> {
+    let opened: Vec<_> = OPENED
+        .lock()
+        .map(|opened| opened.iter().filter_map(Weak::upgrade).collect())
+        .unwrap_or_default();
+    for backend in opened {
+        run(|| interrupt::blocking(|| backend.sync()))?;
+    }
+    Ok(())
+}
+
 /// The devices of this machine, refused ones with the reason. Opens none.
 ///
 /// Returns
@@ -499,7 +546,10 @@ pub fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
             out.set_item("kind", device.kind)?;
             out.set_item("api", device.api)?;
             out.set_item("threads", device.threads)?;
-            let dtypes = device.dtypes.into_iter().map(|d| crate::dtype::object(py, d));
+            let dtypes = device
+                .dtypes
+                .into_iter()
+                .map(|d| crate::dtype::object(py, d));
             out.set_item("dtypes", dtypes.collect::<PyResult<Vec<_>>>()?)?;
             out.set_item("max_buffer_size", device.max_buffer_size)?;
             out.set_item("refused", device.refused)?;

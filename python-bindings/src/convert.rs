@@ -49,10 +49,7 @@ impl Input<'_> {
 /// An operand of a binary operator next to an array of `context`; `None` for objects that should answer
 /// themselves. Nothing is allocated for arrays and Python scalars.
 #[inline]
-pub fn operand<'a>(
-    obj: &'a Bound<'_, PyAny>,
-    context: &Context,
-) -> PyResult<Option<Input<'a>>> {
+pub fn operand<'a>(obj: &'a Bound<'_, PyAny>, context: &Context) -> PyResult<Option<Input<'a>>> {
     if let Ok(array) = obj.cast_exact::<PyArray>() {
         return Ok(Some(Input::Array(&array.get().0)));
     }
@@ -92,10 +89,7 @@ pub fn input<'a>(
 }
 
 /// As [`input`], with scalars as 0-d arrays.
-pub fn array(
-    obj: &Bound<'_, PyAny>,
-    context: impl Fn() -> PyResult<Context>,
-) -> PyResult<Array> {
+pub fn array(obj: &Bound<'_, PyAny>, context: impl Fn() -> PyResult<Context>) -> PyResult<Array> {
     match input(obj, &context)? {
         Input::Array(array) => Ok(array.clone()),
         Input::Made(array) => Ok(array),
@@ -113,9 +107,9 @@ fn scalar_dtype(value: Weak, context: &Context) -> PyResult<DType> {
     if let Weak::Int(v) = value
         && i64::try_from(v).is_err()
     {
-        return u64::try_from(v).map(|_| DType::U64).map_err(|_| {
-            PyOverflowError::new_err(format!("asarray: no integer dtype holds {v}"))
-        });
+        return u64::try_from(v)
+            .map(|_| DType::U64)
+            .map_err(|_| PyOverflowError::new_err(format!("asarray: no integer dtype holds {v}")));
     }
     Ok(value.default_dtype(context.default_float()))
 }
@@ -133,7 +127,10 @@ pub fn plain_scalar(obj: &Bound<'_, PyAny>) -> PyResult<Option<Weak>> {
         return Ok(Some(Weak::Bool(value.is_true())));
     }
     if let Ok(value) = obj.cast_exact::<PyComplex>() {
-        return Ok(Some(Weak::Complex(Complex64::new(value.real(), value.imag()))));
+        return Ok(Some(Weak::Complex(Complex64::new(
+            value.real(),
+            value.imag(),
+        ))));
     }
     Ok(None)
 }
@@ -156,7 +153,10 @@ fn subclass_scalar(obj: &Bound<'_, PyAny>) -> PyResult<Option<Weak>> {
         return Ok(Some(Weak::Float(float.value())));
     }
     if let Ok(value) = obj.cast::<PyComplex>() {
-        return Ok(Some(Weak::Complex(Complex64::new(value.real(), value.imag()))));
+        return Ok(Some(Weak::Complex(Complex64::new(
+            value.real(),
+            value.imag(),
+        ))));
     }
     Ok(None)
 }
@@ -183,7 +183,10 @@ fn from_numpy(obj: &Bound<'_, PyAny>, context: &Context) -> PyResult<Array> {
 
 #[cold]
 fn not_an_array(obj: &Bound<'_, PyAny>) -> PyErr {
-    let class = obj.get_type().fully_qualified_name().map_or_else(|_| "object".into(), |n| n.to_string());
+    let class = obj
+        .get_type()
+        .fully_qualified_name()
+        .map_or_else(|_| "object".into(), |n| n.to_string());
     PyTypeError::new_err(format!(
         "asarray: no array can be made of {class}; there are scalars, nested lists, and objects with the buffer \
          protocol, __dlpack__ or __array__"
@@ -224,7 +227,11 @@ pub fn asarray(
     }
     if obj.hasattr("__dlpack__")? {
         let (kind, _) = dlpack::device_of_object(obj)?;
-        let ask = if kind == dlpack::CPU { copy.filter(|c| !c) } else { copy.or(Some(true)) };
+        let ask = if kind == dlpack::CPU {
+            copy.filter(|c| !c)
+        } else {
+            copy.or(Some(true))
+        };
         return of_foreign(dlpack::import(obj, ask)?, context, dtype, copy);
     }
     if obj.hasattr("__array_interface__")? || obj.hasattr("__array__")? {
@@ -244,7 +251,9 @@ pub fn asarray(
 
 fn refuse_sharing(copy: Option<bool>) -> PyResult<()> {
     if copy == Some(false) {
-        return Err(PyValueError::new_err("asarray: copy=False, but Python values have to be copied"));
+        return Err(PyValueError::new_err(
+            "asarray: copy=False, but Python values have to be copied",
+        ));
     }
     Ok(())
 }
@@ -260,7 +269,11 @@ fn of_array(
     if copy == Some(false) && (moves || casts) {
         return Err(PyValueError::new_err(format!(
             "asarray: copy=False, but {} takes a copy",
-            if moves { "another device" } else { "another dtype" }
+            if moves {
+                "another device"
+            } else {
+                "another dtype"
+            }
         )));
     }
     run(|| {
@@ -269,7 +282,11 @@ fn of_array(
             Some(dtype) if casts => here.astype(dtype)?,
             _ => here,
         };
-        if copy == Some(true) && !moves && !casts { cast.copy() } else { Ok(cast) }
+        if copy == Some(true) && !moves && !casts {
+            cast.copy()
+        } else {
+            Ok(cast)
+        }
     })
 }
 
@@ -282,7 +299,9 @@ fn of_foreign(
     let casts = dtype.is_some_and(|d| d != found.dtype);
     if copy == Some(false) {
         if casts {
-            return Err(PyValueError::new_err("asarray: copy=False, but another dtype takes a copy"));
+            return Err(PyValueError::new_err(
+                "asarray: copy=False, but another dtype takes a copy",
+            ));
         }
         return found.share(context);
     }
@@ -323,7 +342,9 @@ struct Nested {
 }
 
 fn ragged() -> PyErr {
-    PyValueError::new_err("asarray: the nested lists are ragged: lists of one level differ in length or depth")
+    PyValueError::new_err(
+        "asarray: the nested lists are ragged: lists of one level differ in length or depth",
+    )
 }
 
 impl Nested {
@@ -360,11 +381,15 @@ impl Nested {
         }
         if let Ok(list) = obj.cast::<PyList>() {
             self.enter(depth, list.len())?;
-            return list.iter().try_for_each(|item| self.walk(&item, depth + 1, context));
+            return list
+                .iter()
+                .try_for_each(|item| self.walk(&item, depth + 1, context));
         }
         if let Ok(tuple) = obj.cast::<PyTuple>() {
             self.enter(depth, tuple.len())?;
-            return tuple.iter().try_for_each(|item| self.walk(&item, depth + 1, context));
+            return tuple
+                .iter()
+                .try_for_each(|item| self.walk(&item, depth + 1, context));
         }
         if let Ok(array) = obj.cast::<PyArray>() {
             return self.elements(&array.get().0, depth);
@@ -449,7 +474,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ScalarArg {
                 return Ok(ScalarArg(value));
             }
         }
-        Err(PyTypeError::new_err(format!("a scalar is needed, not {}", obj.get_type().name()?)))
+        Err(PyTypeError::new_err(format!(
+            "a scalar is needed, not {}",
+            obj.get_type().name()?
+        )))
     }
 }
 
@@ -488,7 +516,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Axes {
 
     fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         if obj.is_instance_of::<PyTuple>() || obj.is_instance_of::<PyList>() {
-            return obj.try_iter()?.map(|item| item?.extract()).collect::<PyResult<_>>().map(Axes);
+            return obj
+                .try_iter()?
+                .map(|item| item?.extract())
+                .collect::<PyResult<_>>()
+                .map(Axes);
         }
         obj.extract().map(|axis| Axes(vec![axis]))
     }
@@ -504,7 +536,10 @@ impl Shape {
             .iter()
             .map(|&n| {
                 usize::try_from(n).map_err(|_| {
-                    PyValueError::new_err(format!("{op}: negative sizes are not allowed in the shape {:?}", self.0))
+                    PyValueError::new_err(format!(
+                        "{op}: negative sizes are not allowed in the shape {:?}",
+                        self.0
+                    ))
                 })
             })
             .collect()

@@ -44,9 +44,9 @@ impl Functions {
         let x = self.0.array(x)?;
         let dtype = self.0.dtype(py, dtype)?;
         match device {
-            Some(DeviceArg(context)) if context.space() != x.context().space() => {
-                wrap(py, || make(&context, x.shape(), Some(dtype.unwrap_or(x.dtype()))))
-            }
+            Some(DeviceArg(context)) if context.space() != x.context().space() => wrap(py, || {
+                make(&context, x.shape(), Some(dtype.unwrap_or(x.dtype())))
+            }),
             _ => wrap(py, || make_like(&x, dtype)),
         }
     }
@@ -103,7 +103,9 @@ impl Functions {
         let context = self.0.on(py, device)?;
         let dtype = dtype.map(|d| d.resolve(&context));
         let step = step.map_or(Weak::Int(1), |s| s.0);
-        wrap(py, || ops::arange(&context, start.0, stop.map(|s| s.0), step, dtype))
+        wrap(py, || {
+            ops::arange(&context, start.0, stop.map(|s| s.0), step, dtype)
+        })
     }
 
     /// An array of anything that has elements: a scalar, nested lists, an array of this or another library.
@@ -216,7 +218,9 @@ impl Functions {
         let context = self.0.on(py, device)?;
         let shape = Shape(vec![n_rows, n_cols.unwrap_or(n_rows)]).sizes("eye")?;
         let dtype = dtype.map(|d| d.resolve(&context));
-        wrap(py, || ops::eye(&context, shape[0], Some(shape[1]), k, dtype))
+        wrap(py, || {
+            ops::eye(&context, shape[0], Some(shape[1]), k, dtype)
+        })
     }
 
     /// An array over the memory of an object with ``__dlpack__``.
@@ -249,16 +253,28 @@ impl Functions {
             let own = &own.get().0;
             let context = device.map_or_else(|| own.context().clone(), |d| d.0);
             let array = convert::asarray(x, &context, None, copy)?;
-            return wrap(py, || if array.context() == own.context() { Ok(array) } else { array.relabel(&context) });
+            return wrap(py, || {
+                if array.context() == own.context() {
+                    Ok(array)
+                } else {
+                    array.relabel(&context)
+                }
+            });
         }
         let own = self.0.context(py)?;
-        let host = if own.backend().caps().host_visible { own } else { crate::context::shared(py, "cpu")? };
+        let host = if own.backend().caps().host_visible {
+            own
+        } else {
+            crate::context::shared(py, "cpu")?
+        };
         let context = device.map_or(host, |d| d.0);
         let (kind, _) = dlpack::device_of_object(x)?;
         let reachable = kind == dlpack::CPU && context.backend().caps().host_visible;
         let foreign = dlpack::import(x, if reachable { copy } else { copy.or(Some(true)) })?;
         if !reachable && copy == Some(false) {
-            return Err(PyValueError::new_err("from_dlpack: copy=False, but another device takes a copy"));
+            return Err(PyValueError::new_err(
+                "from_dlpack: copy=False, but another device takes a copy",
+            ));
         }
         if reachable && copy != Some(true) {
             return foreign.share(&context).map(PyArray);
@@ -315,7 +331,9 @@ impl Functions {
             _ => x.context().clone(),
         };
         let value = convert::input(fill_value, || Ok(context.clone()))?;
-        wrap(py, || ops::full(&context, x.shape(), value.arg(), Some(dtype)))
+        wrap(py, || {
+            ops::full(&context, x.shape(), value.arg(), Some(dtype))
+        })
     }
 
     /// Evenly spaced numbers over an interval.
@@ -351,7 +369,9 @@ impl Functions {
     ) -> PyResult<PyArray> {
         let context = self.0.on(py, device)?;
         let dtype = dtype.map(|d| d.resolve(&context));
-        wrap(py, || ops::linspace(&context, start.0, stop.0, num, dtype, endpoint))
+        wrap(py, || {
+            ops::linspace(&context, start.0, stop.0, num, dtype, endpoint)
+        })
     }
 
     /// Coordinate arrays of a grid, one for each 1-D array of coordinates.
@@ -385,7 +405,12 @@ impl Functions {
         let arrays = self.0.arrays(arrays)?;
         let refs: Vec<_> = arrays.iter().collect();
         let made = run(|| ops::meshgrid(&refs, swap))?;
-        PyList::new(py, made.into_iter().map(|a| Py::new(py, PyArray(a))).collect::<PyResult<Vec<_>>>()?)
+        PyList::new(
+            py,
+            made.into_iter()
+                .map(|a| Py::new(py, PyArray(a)))
+                .collect::<PyResult<Vec<_>>>()?,
+        )
     }
 
     /// An array of ones; see ``empty`` for the parameters.

@@ -78,14 +78,25 @@ fn type_of(dtype: DType) -> DataType {
         DType::C64 | DType::C128 => 5,
         DType::Bool => 6,
     };
-    DataType { code, bits: 8 * dtype.itemsize() as u8, lanes: 1 }
+    DataType {
+        code,
+        bits: 8 * dtype.itemsize() as u8,
+        lanes: 1,
+    }
 }
 
 /// Type and number of an array's device.
 pub fn device_of(context: &Context) -> (c_int, u32) {
     match context.space() {
         Space::Host => (CPU, 0),
-        Space::Device(number) => (if cfg!(target_vendor = "apple") { METAL } else { VULKAN }, number),
+        Space::Device(number) => (
+            if cfg!(target_vendor = "apple") {
+                METAL
+            } else {
+                VULKAN
+            },
+            number,
+        ),
     }
 }
 
@@ -112,7 +123,11 @@ impl Handover for Managed {
         false
     }
     fn wrap(tensor: Tensor, manager: *mut c_void, _flags: u64) -> Self {
-        Managed { tensor, manager, deleter: Some(delete_ours::<Self>) }
+        Managed {
+            tensor,
+            manager,
+            deleter: Some(delete_ours::<Self>),
+        }
     }
     fn manager(&self) -> *mut c_void {
         self.manager
@@ -138,7 +153,13 @@ impl Handover for ManagedVersioned {
     }
     fn wrap(tensor: Tensor, manager: *mut c_void, flags: u64) -> Self {
         let deleter = Some(delete_ours::<Self> as unsafe extern "C" fn(*mut Self));
-        ManagedVersioned { version: VERSION, manager, deleter, flags, tensor }
+        ManagedVersioned {
+            version: VERSION,
+            manager,
+            deleter,
+            flags,
+            tensor,
+        }
     }
     fn manager(&self) -> *mut c_void {
         self.manager
@@ -224,7 +245,9 @@ pub fn export<'py>(
     copy: Option<bool>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if stream.is_some() {
-        return Err(PyBufferError::new_err("__dlpack__: stream must be None: no stream is used"));
+        return Err(PyBufferError::new_err(
+            "__dlpack__: stream must be None: no stream is used",
+        ));
     }
     let (own, number) = device_of(array.context());
     let own_device = (i64::from(own), i64::from(number));
@@ -310,12 +333,15 @@ fn consume<H: Handover + 'static>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Fo
             tensor.device.kind
         )));
     }
-    let dtype = DType::ALL.into_iter().find(|d| type_of(*d) == tensor.dtype).ok_or_else(|| {
-        PyTypeError::new_err(format!(
-            "from_dlpack: no dtype for DLPack type code {} with {} bits and {} lanes",
-            tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes
-        ))
-    })?;
+    let dtype = DType::ALL
+        .into_iter()
+        .find(|d| type_of(*d) == tensor.dtype)
+        .ok_or_else(|| {
+            PyTypeError::new_err(format!(
+                "from_dlpack: no dtype for DLPack type code {} with {} bits and {} lanes",
+                tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes
+            ))
+        })?;
     let ndim = usize::try_from(tensor.ndim).unwrap_or(0);
     let list = |ptr: *mut i64| -> Vec<i64> {
         if ptr.is_null() || ndim == 0 {
@@ -326,13 +352,19 @@ fn consume<H: Handover + 'static>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Fo
     };
     let shape: Vec<usize> = list(tensor.shape).iter().map(|&d| d as usize).collect();
     let item = dtype.itemsize() as isize;
-    let mut strides: Vec<isize> = list(tensor.strides).iter().map(|&s| s as isize * item).collect();
+    let mut strides: Vec<isize> = list(tensor.strides)
+        .iter()
+        .map(|&s| s as isize * item)
+        .collect();
     if strides.len() != shape.len() {
         let dense = Layout::contiguous(&shape);
         strides = dense.strides().iter().map(|s| s * item).collect();
     }
     Ok(Foreign {
-        ptr: tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize),
+        ptr: tensor
+            .data
+            .cast::<u8>()
+            .wrapping_add(tensor.byte_offset as usize),
         shape,
         strides,
         dtype,
@@ -374,13 +406,17 @@ pub fn import(obj: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Foreign> {
         // SAFETY: the version comes first in every version of the structure.
         let (major, minor) = unsafe { (*this).version };
         if major != VERSION.0 {
-            return Err(PyBufferError::new_err(format!("from_dlpack: DLPack {major}.{minor} is not known")));
+            return Err(PyBufferError::new_err(format!(
+                "from_dlpack: DLPack {major}.{minor} is not known"
+            )));
         }
         consume::<ManagedVersioned>(&capsule)
     } else if is(PLAIN) {
         consume::<Managed>(&capsule)
     } else {
-        Err(PyBufferError::new_err("from_dlpack: the capsule holds no tensor, or was consumed before"))
+        Err(PyBufferError::new_err(
+            "from_dlpack: the capsule holds no tensor, or was consumed before",
+        ))
     }
 }
 

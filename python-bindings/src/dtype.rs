@@ -30,7 +30,9 @@ pub fn object(py: Python<'_>, dtype: DType) -> PyResult<Py<PyDType>> {
             .into_iter()
             .map(|dtype| Py::new(py, PyDType(dtype)))
             .collect::<PyResult<Vec<_>>>()?;
-        Ok(all.try_into().unwrap_or_else(|_| unreachable!("one object per dtype")))
+        Ok(all
+            .try_into()
+            .unwrap_or_else(|_| unreachable!("one object per dtype")))
     })?;
     Ok(objects[dtype as usize].clone_ref(py))
 }
@@ -76,8 +78,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for DTypeArg {
     fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         lookup(&obj)?.ok_or_else(|| {
             let names: Vec<_> = DType::ALL.iter().map(|d| d.name()).collect();
-            let shown = obj.repr().map_or_else(|_| "this object".to_owned(), |r| r.to_string());
-            PyTypeError::new_err(format!("{shown} is not a dtype; there are {}", names.join(", ")))
+            let shown = obj
+                .repr()
+                .map_or_else(|_| "this object".to_owned(), |r| r.to_string());
+            PyTypeError::new_err(format!(
+                "{shown} is not a dtype; there are {}",
+                names.join(", ")
+            ))
         })
     }
 }
@@ -105,7 +112,9 @@ fn lookup(obj: &Bound<'_, PyAny>) -> PyResult<Option<DTypeArg>> {
         }
         // A scalar type of NumPy, which is loaded if the user has one.
         let numpy = py.import("numpy")?.getattr("dtype")?;
-        return numpy.call1((class,)).map_or(Ok(None), |dtype| lookup_numpy(&dtype));
+        return numpy
+            .call1((class,))
+            .map_or(Ok(None), |dtype| lookup_numpy(&dtype));
     }
     lookup_numpy(obj)
 }
@@ -114,7 +123,9 @@ fn lookup(obj: &Bound<'_, PyAny>) -> PyResult<Option<DTypeArg>> {
 fn lookup_numpy(obj: &Bound<'_, PyAny>) -> PyResult<Option<DTypeArg>> {
     if !obj.get_type().mro().iter().any(|class| {
         class.cast::<PyType>().is_ok_and(|class| {
-            class.fully_qualified_name().is_ok_and(|name| name == "numpy.dtype")
+            class
+                .fully_qualified_name()
+                .is_ok_and(|name| name == "numpy.dtype")
         })
     }) {
         return Ok(None);
@@ -131,7 +142,11 @@ fn from_text(text: &str) -> Option<DTypeArg> {
     if let Some(dtype) = DType::from_name(text) {
         return Some(DTypeArg::Is(dtype));
     }
-    let native = if cfg!(target_endian = "little") { '<' } else { '>' };
+    let native = if cfg!(target_endian = "little") {
+        '<'
+    } else {
+        '>'
+    };
     let short = text.strip_prefix([native, '=', '|']).unwrap_or(text);
     Some(match short {
         "int" => DTypeArg::Int,
@@ -190,7 +205,9 @@ impl PyDType {
     /// NumPy's dtype of this name: what `numpy.dtype(x)` looks for.
     #[getter(dtype)]
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("numpy")?.getattr("dtype")?.call1((self.0.name(),))
+        py.import("numpy")?
+            .getattr("dtype")?
+            .call1((self.0.name(),))
     }
 
     /// The Python type of its values.

@@ -66,10 +66,17 @@ fn is_cut(len: usize, edges: bool) -> bool {
 /// The shown elements in row-major order. Parts are cut out as views, so that the rest is never read.
 fn collect(array: &Array, edges: bool, words: &mut Vec<String>) -> PyResult<()> {
     fn parts(layout: &Layout, axis: usize, edges: bool, out: &mut Vec<Layout>) {
-        let Some(&len) = layout.shape().get(axis) else { return out.push(layout.clone()) };
+        let Some(&len) = layout.shape().get(axis) else {
+            return out.push(layout.clone());
+        };
         if is_cut(len, edges) {
             parts(&layout.slice(axis, 0, 1, EDGE), axis + 1, edges, out);
-            parts(&layout.slice(axis, len - EDGE, 1, EDGE), axis + 1, edges, out);
+            parts(
+                &layout.slice(axis, len - EDGE, 1, EDGE),
+                axis + 1,
+                edges,
+                out,
+            );
         } else {
             parts(layout, axis + 1, edges, out);
         }
@@ -85,8 +92,11 @@ fn collect(array: &Array, edges: bool, words: &mut Vec<String>) -> PyResult<()> 
             Ok((view.shape().to_vec(), run(|| view.to_bytes())?))
         })
         .collect::<PyResult<Vec<_>>>()?;
-    let kept: Vec<usize> =
-        array.shape().iter().map(|&len| if is_cut(len, edges) { 2 * EDGE } else { len }).collect();
+    let kept: Vec<usize> = array
+        .shape()
+        .iter()
+        .map(|&len| if is_cut(len, edges) { 2 * EDGE } else { len })
+        .collect();
     for index in 0..kept.iter().product::<usize>() {
         let (mut rest, mut part, mut weight) = (index, 0, 1);
         let (mut position, mut step) = (0, 1);
@@ -125,7 +135,11 @@ fn write_level<'a>(
     let start = indent + 1;
     let mut column = start;
     let shown: Vec<Option<usize>> = if is_cut(len, edges) {
-        (0..EDGE).map(Some).chain([None]).chain((0..EDGE).map(Some)).collect()
+        (0..EDGE)
+            .map(Some)
+            .chain([None])
+            .chain((0..EDGE).map(Some))
+            .collect()
     } else {
         (0..len).map(Some).collect()
     };
@@ -162,12 +176,21 @@ fn write_level<'a>(
 /// One element as Python writes it.
 fn word(value: &Scalar) -> String {
     match value.dtype() {
-        DType::Bool => if value.to_i128() != 0 { "True" } else { "False" }.to_owned(),
+        DType::Bool => if value.to_i128() != 0 {
+            "True"
+        } else {
+            "False"
+        }
+        .to_owned(),
         DType::F16 | DType::F32 | DType::F64 => float(value, value.to_f64()),
         dtype if dtype.is(Kinds::COMPLEX) => {
             let z = value.to_complex();
             let narrow = Scalar::from_f64(dtype.real(), 0.0);
-            let sign = if z.im.is_sign_negative() && !z.im.is_nan() { "" } else { "+" };
+            let sign = if z.im.is_sign_negative() && !z.im.is_nan() {
+                ""
+            } else {
+                "+"
+            };
             format!("{}{sign}{}j", float(&narrow, z.re), float(&narrow, z.im))
         }
         _ => value.to_i128().to_string(),
@@ -204,7 +227,10 @@ fn float(like: &Scalar, value: f64) -> String {
                 Some(number) => ('-', number),
                 None => ('+', exponent),
             };
-            format!("{}e{sign}{number:0>2}", digits.strip_suffix(".0").unwrap_or(digits))
+            format!(
+                "{}e{sign}{number:0>2}",
+                digits.strip_suffix(".0").unwrap_or(digits)
+            )
         }
     }
 }

@@ -24,12 +24,17 @@ pub fn tuple(py: Python<'_>, arrays: Vec<Array>) -> PyResult<Bound<'_, PyTuple>>
 }
 
 fn objects(py: Python<'_>, arrays: Vec<Array>) -> PyResult<Vec<Py<PyArray>>> {
-    arrays.into_iter().map(|a| Py::new(py, wrap(py, || Ok(a))?)).collect()
+    arrays
+        .into_iter()
+        .map(|a| Py::new(py, wrap(py, || Ok(a))?))
+        .collect()
 }
 
 /// A named tuple of `rustarr._results`.
 pub fn named<'py>(py: Python<'py>, class: &str, arrays: Vec<Array>) -> PyResult<Bound<'py, PyAny>> {
-    py.import("rustarr._results")?.getattr(class)?.call1(tuple(py, arrays)?)
+    py.import("rustarr._results")?
+        .getattr(class)?
+        .call1(tuple(py, arrays)?)
 }
 
 /// The list in an optional `axis=`.
@@ -130,9 +135,15 @@ impl Functions {
     /// TypeError
     ///     Without arguments, and for dtypes that have none in common.
     #[pyo3(signature = (*arrays_and_dtypes))]
-    fn result_type(&self, py: Python<'_>, arrays_and_dtypes: &Bound<'_, PyTuple>) -> PyResult<Py<PyDType>> {
+    fn result_type(
+        &self,
+        py: Python<'_>,
+        arrays_and_dtypes: &Bound<'_, PyTuple>,
+    ) -> PyResult<Py<PyDType>> {
         if arrays_and_dtypes.is_empty() {
-            return Err(PyTypeError::new_err("result_type: at least one argument is needed"));
+            return Err(PyTypeError::new_err(
+                "result_type: at least one argument is needed",
+            ));
         }
         let context = self.0.context(py)?;
         let (mut dtypes, mut scalars): (Vec<DType>, Vec<Weak>) = Default::default();
@@ -159,7 +170,9 @@ pub fn astype(x: &Array, dtype: DType, copy: bool, to: Option<Context>) -> PyRes
         wrap(py, || {
             let cast = x.astype(dtype)?;
             match to {
-                Some(context) if context.space() != x.context().space() => cast.to_context(&context),
+                Some(context) if context.space() != x.context().space() => {
+                    cast.to_context(&context)
+                }
                 _ if copy && dtype == x.dtype() => cast.copy(),
                 _ => Ok(cast),
             }
@@ -188,7 +201,13 @@ impl Functions {
         let array = self.0.array(x)?;
         let min = min.map(|m| self.0.input(m)).transpose()?;
         let max = max.map(|m| self.0.input(m)).transpose()?;
-        wrap(x.py(), || ops::clip(&array, min.as_ref().map(Input::arg), max.as_ref().map(Input::arg)))
+        wrap(x.py(), || {
+            ops::clip(
+                &array,
+                min.as_ref().map(Input::arg),
+                max.as_ref().map(Input::arg),
+            )
+        })
     }
 
     /// Elements of ``x1`` where the condition is true, else of ``x2``; with the condition alone, the positions of its
@@ -214,7 +233,9 @@ impl Functions {
                 Ok(Bound::new(py, made)?.into_any())
             }
             (None, None) => Ok(self.nonzero(condition)?.into_any()),
-            _ => Err(PyTypeError::new_err("where: give both x1 and x2, or neither")),
+            _ => Err(PyTypeError::new_err(
+                "where: give both x1 and x2, or neither",
+            )),
         }
     }
 }
@@ -246,8 +267,10 @@ impl Functions {
         py: Python<'py>,
         shapes: Vec<Shape>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let shapes =
-            shapes.iter().map(|s| s.sizes("broadcast_shapes")).collect::<PyResult<Vec<_>>>()?;
+        let shapes = shapes
+            .iter()
+            .map(|s| s.sizes("broadcast_shapes"))
+            .collect::<PyResult<Vec<_>>>()?;
         let refs: Vec<_> = shapes.iter().map(Vec::as_slice).collect();
         PyTuple::new(py, run(|| ops::broadcast_shapes(&refs))?)
     }
@@ -436,7 +459,12 @@ pub fn repeat(x: &Array, repeats: &Bound<'_, PyAny>, axis: Option<i64>) -> PyRes
 /// `squeeze`, of every axis of length 1 where none is named.
 pub fn squeeze(py: Python<'_>, x: &Array, axis: Option<Axes>) -> PyResult<PyArray> {
     let axes = axis.map_or_else(
-        || (0..x.ndim()).filter(|&a| x.shape()[a] == 1).map(|a| a as i64).collect(),
+        || {
+            (0..x.ndim())
+                .filter(|&a| x.shape()[a] == 1)
+                .map(|a| a as i64)
+                .collect()
+        },
         |axis| axis.0,
     );
     wrap(py, || ops::squeeze(x, &axes))
@@ -538,7 +566,9 @@ impl Functions {
         };
         let (sorted, values) = (self.0.array(x1)?, self.0.input(x2)?);
         let sorter = sorter.map(|s| self.0.array(s)).transpose()?;
-        wrap(x1.py(), || ops::searchsorted(&sorted, values.arg(), right, sorter.as_ref()))
+        wrap(x1.py(), || {
+            ops::searchsorted(&sorted, values.arg(), right, sorter.as_ref())
+        })
     }
 
     /// Elements in order along an axis; NaN last.
@@ -569,7 +599,12 @@ impl Functions {
 
     /// Whether each element of ``x1`` is among those of ``x2``.
     #[pyo3(signature = (x1, x2, /, *, invert=false))]
-    fn isin(&self, x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, invert: bool) -> PyResult<PyArray> {
+    fn isin(
+        &self,
+        x1: &Bound<'_, PyAny>,
+        x2: &Bound<'_, PyAny>,
+        invert: bool,
+    ) -> PyResult<PyArray> {
         let (mut first, second) = (self.0.input(x1)?, self.0.input(x2)?);
         if first.array().is_none() && second.array().is_none() {
             first = Input::Made(self.0.array(x1)?);
@@ -586,7 +621,11 @@ impl Functions {
     fn unique_all<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let array = self.0.array(x)?;
         let u = run(|| ops::unique_all(&array))?;
-        named(x.py(), "UniqueAllResult", vec![u.values, u.indices, u.inverse, u.counts])
+        named(
+            x.py(),
+            "UniqueAllResult",
+            vec![u.values, u.indices, u.inverse, u.counts],
+        )
     }
 
     /// Distinct elements and how often each occurs.
@@ -703,7 +742,9 @@ impl Functions {
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let correction = self::correction(correction, ddof);
-        wrap(x.py(), || ops::std(&array, axes(&axis), correction, keepdims))
+        wrap(x.py(), || {
+            ops::std(&array, axes(&axis), correction, keepdims)
+        })
     }
 
     /// Variance over axes, or over all; NaN where ``correction`` leaves no degree of freedom.
@@ -720,7 +761,9 @@ impl Functions {
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let correction = self::correction(correction, ddof);
-        wrap(x.py(), || ops::var(&array, axes(&axis), correction, keepdims))
+        wrap(x.py(), || {
+            ops::var(&array, axes(&axis), correction, keepdims)
+        })
     }
 
     /// Whether all elements over axes are nonzero.
@@ -748,7 +791,9 @@ impl Functions {
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let dtype = dtype.map(|d| d.resolve(array.context()));
-        wrap(x.py(), || ops::cumulative_sum(&array, axis, dtype, include_initial))
+        wrap(x.py(), || {
+            ops::cumulative_sum(&array, axis, dtype, include_initial)
+        })
     }
 
     /// Products of the elements so far along an axis, which a 1-D array need not name.
@@ -762,7 +807,9 @@ impl Functions {
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let dtype = dtype.map(|d| d.resolve(array.context()));
-        wrap(x.py(), || ops::cumulative_prod(&array, axis, dtype, include_initial))
+        wrap(x.py(), || {
+            ops::cumulative_prod(&array, axis, dtype, include_initial)
+        })
     }
 
     /// Sums so far, of the flattened array where ``axis`` is None. NumPy's name.
@@ -775,7 +822,9 @@ impl Functions {
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let dtype = dtype.map(|d| d.resolve(array.context()));
-        wrap(x.py(), || ops::cumulative_sum(&along(&array, axis)?, axis, dtype, false))
+        wrap(x.py(), || {
+            ops::cumulative_sum(&along(&array, axis)?, axis, dtype, false)
+        })
     }
 
     /// Products so far, of the flattened array where ``axis`` is None. NumPy's name.
@@ -788,7 +837,9 @@ impl Functions {
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let dtype = dtype.map(|d| d.resolve(array.context()));
-        wrap(x.py(), || ops::cumulative_prod(&along(&array, axis)?, axis, dtype, false))
+        wrap(x.py(), || {
+            ops::cumulative_prod(&along(&array, axis)?, axis, dtype, false)
+        })
     }
 
     /// Differences of neighbours along an axis, ``n`` times over.
@@ -806,7 +857,9 @@ impl Functions {
         let array = self.0.array(x)?;
         let prepend = prepend.map(|a| self.0.array(a)).transpose()?;
         let append = append.map(|a| self.0.array(a)).transpose()?;
-        wrap(x.py(), || ops::diff(&array, axis, n, prepend.as_ref(), append.as_ref()))
+        wrap(x.py(), || {
+            ops::diff(&array, axis, n, prepend.as_ref(), append.as_ref())
+        })
     }
 
     /// Whether each pair of elements agrees within ``atol + rtol * abs(b)``. NumPy's name.
@@ -854,7 +907,9 @@ impl Functions {
     fn asnumpy<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = x.py();
         let numpy = py.import("numpy")?.getattr("asarray")?;
-        let Ok(array) = x.cast::<PyArray>() else { return numpy.call1((x,)) };
+        let Ok(array) = x.cast::<PyArray>() else {
+            return numpy.call1((x,));
+        };
         let array = &array.get().0;
         if array.context().backend().caps().host_visible {
             return numpy.call1((x,));
@@ -909,6 +964,16 @@ impl Functions {
         Ok(out)
     }
 
+    /// What the library can do.
+    fn _capabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = info::capabilities();
+        let out = PyDict::new(py);
+        out.set_item("boolean indexing", found.boolean_indexing)?;
+        out.set_item("data-dependent shapes", found.data_dependent_shapes)?;
+        out.set_item("max dimensions", found.max_dimensions)?;
+        Ok(out)
+    }
+
     /// The limits of a floating dtype, or of a complex one's parts.
     ///
     /// Returns
@@ -926,14 +991,16 @@ impl Functions {
         let dtype = self.dtype_of(r#type)?;
         let limits = run(|| info::finfo(dtype))?;
         let object = crate::dtype::object(py, limits.dtype)?;
-        py.import("rustarr._results")?.getattr("finfo_object")?.call1((
-            limits.bits,
-            limits.eps,
-            limits.max,
-            limits.min,
-            limits.smallest_normal,
-            object,
-        ))
+        py.import("rustarr._results")?
+            .getattr("finfo_object")?
+            .call1((
+                limits.bits,
+                limits.eps,
+                limits.max,
+                limits.min,
+                limits.smallest_normal,
+                object,
+            ))
     }
 
     /// The limits of an integer dtype.
@@ -953,18 +1020,19 @@ impl Functions {
         let dtype = self.dtype_of(r#type)?;
         let limits = run(|| info::iinfo(dtype))?;
         let object = crate::dtype::object(py, limits.dtype)?;
-        py.import("rustarr._results")?.getattr("iinfo_object")?.call1((
-            limits.bits,
-            limits.max,
-            limits.min,
-            object,
-        ))
+        py.import("rustarr._results")?
+            .getattr("iinfo_object")?
+            .call1((limits.bits, limits.max, limits.min, object))
     }
 }
 
 /// The array itself, or flattened where no axis is named.
 pub fn along(x: &Array, axis: Option<i64>) -> rustarr::Result<Array> {
-    if axis.is_some() { Ok(x.clone()) } else { ops::reshape(x, &[-1], None) }
+    if axis.is_some() {
+        Ok(x.clone())
+    } else {
+        ops::reshape(x, &[-1], None)
+    }
 }
 
 impl Functions {

@@ -65,7 +65,10 @@ fn entry(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Key> {
             array
         }));
     }
-    if let Ok(int) = key.call_method0("__index__").and_then(|i| Ok(i.cast_into::<PyInt>()?)) {
+    if let Ok(int) = key
+        .call_method0("__index__")
+        .and_then(|i| Ok(i.cast_into::<PyInt>()?))
+    {
         return position(&int).map(Key::Int);
     }
     Err(PyIndexError::new_err(format!(
@@ -76,7 +79,8 @@ fn entry(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Key> {
 
 /// An integer key; one too large for any axis is out of bounds of every axis.
 fn position(int: &Bound<'_, PyInt>) -> PyResult<i64> {
-    int.extract().map_err(|_| PyIndexError::new_err(format!("index {int} is out of bounds")))
+    int.extract()
+        .map_err(|_| PyIndexError::new_err(format!("index {int} is out of bounds")))
 }
 
 /// A slice's bound; Python clips huge ones.

@@ -59,12 +59,7 @@ impl Functions {
 
     /// Inner products over one axis, counted from the end; the other axes broadcast. ``x1`` is conjugated.
     #[pyo3(signature = (x1, x2, /, *, axis=-1))]
-    fn vecdot(
-        &self,
-        x1: &Bound<'_, PyAny>,
-        x2: &Bound<'_, PyAny>,
-        axis: i64,
-    ) -> PyResult<PyArray> {
+    fn vecdot(&self, x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyArray> {
         let (a, b) = (self.0.array(x1)?, self.0.array(x2)?);
         wrap(x1.py(), || linalg::vecdot(&a, &b, axis))
     }
@@ -93,13 +88,17 @@ fn order(ord: &Bound<'_, PyAny>, op: &str) -> PyResult<NormOrder> {
         return match &*name.to_cow()? {
             "fro" => Ok(NormOrder::Frobenius),
             "nuc" => Ok(NormOrder::Nuclear),
-            other => Err(PyValueError::new_err(format!("{op}: ord={other:?} is not known"))),
+            other => Err(PyValueError::new_err(format!(
+                "{op}: ord={other:?} is not known"
+            ))),
         };
     }
     if ord.is_instance_of::<PyFloat>() || ord.extract::<i64>().is_ok() {
         return Ok(NormOrder::P(ord.extract()?));
     }
-    Err(PyTypeError::new_err(format!("{op}: ord is a number or one of \"fro\", \"nuc\"")))
+    Err(PyTypeError::new_err(format!(
+        "{op}: ord is a number or one of \"fro\", \"nuc\""
+    )))
 }
 
 /// Functions of one matrix (or a stack of them) with one result.
@@ -158,12 +157,7 @@ impl Linalg {
 
     /// Cross products of vectors of three components along an axis.
     #[pyo3(signature = (x1, x2, /, *, axis=-1))]
-    fn cross(
-        &self,
-        x1: &Bound<'_, PyAny>,
-        x2: &Bound<'_, PyAny>,
-        axis: i64,
-    ) -> PyResult<PyArray> {
+    fn cross(&self, x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyArray> {
         let (a, b) = (self.0.array(x1)?, self.0.array(x2)?);
         wrap(x1.py(), || linalg::cross(&a, &b, axis))
     }
@@ -238,7 +232,9 @@ impl Linalg {
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let rtol = rtol.map(|r| self.0.input(r)).transpose()?;
-        wrap(x.py(), || linalg::matrix_rank(&array, rtol.as_ref().map(|r| r.arg())))
+        wrap(x.py(), || {
+            linalg::matrix_rank(&array, rtol.as_ref().map(|r| r.arg()))
+        })
     }
 
     /// A vector or matrix norm, as NumPy chooses: of the flattened array by default, of vectors along one axis, of
@@ -270,7 +266,9 @@ impl Linalg {
     fn pinv(&self, x: &Bound<'_, PyAny>, rtol: Option<&Bound<'_, PyAny>>) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let rtol = rtol.map(|r| self.0.input(r)).transpose()?;
-        wrap(x.py(), || linalg::pinv(&array, rtol.as_ref().map(|r| r.arg())))
+        wrap(x.py(), || {
+            linalg::pinv(&array, rtol.as_ref().map(|r| r.arg()))
+        })
     }
 
     /// The factors of ``x = Q @ R``, ``Q`` with orthonormal columns and ``R`` upper triangular.

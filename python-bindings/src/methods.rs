@@ -22,7 +22,8 @@ fn spread(args: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
     if args.len() == 1 {
         return args.get_item(0)?.extract::<Axes>().map(|a| a.0);
     }
-    args.extract::<Vec<i64>>().or_else(|_| args.iter().map(|a| a.extract()).collect())
+    args.extract::<Vec<i64>>()
+        .or_else(|_| args.iter().map(|a| a.extract()).collect())
 }
 
 #[pymethods]
@@ -42,7 +43,9 @@ impl PyArray {
         stream: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyArray>> {
         if stream.is_some() {
-            return Err(PyValueError::new_err("to_device: stream must be None: no stream is used"));
+            return Err(PyValueError::new_err(
+                "to_device: stream must be None: no stream is used",
+            ));
         }
         let array = &slf.get().0;
         if device.0.space() == array.context().space() {
@@ -54,7 +57,12 @@ impl PyArray {
     /// The elements converted to a dtype; see the function ``astype``.
     #[pyo3(signature = (dtype, /, *, copy=true, device=None))]
     fn astype(&self, dtype: DTypeArg, copy: bool, device: Option<DeviceArg>) -> PyResult<PyArray> {
-        astype(&self.0, dtype.resolve(self.0.context()), copy, device.map(|d| d.0))
+        astype(
+            &self.0,
+            dtype.resolve(self.0.context()),
+            copy,
+            device.map(|d| d.0),
+        )
     }
 
     /// The elements under another shape, given as one tuple or as several sizes; see the function ``reshape``.
@@ -118,7 +126,10 @@ impl PyArray {
 
     /// The elements' bytes in row-major order.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
-        Ok(pyo3::types::PyBytes::new(py, &read(py, &self.0, || self.0.to_bytes())?))
+        Ok(pyo3::types::PyBytes::new(
+            py,
+            &read(py, &self.0, || self.0.to_bytes())?,
+        ))
     }
 
     /// Sets every element to a value.
@@ -126,7 +137,9 @@ impl PyArray {
     fn fill(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = value.py();
         let value = input(value, || Ok(self.0.context().clone()))?;
-        read(py, &self.0, || indexing::set(&self.0, &[Key::Ellipsis], value.arg()))
+        read(py, &self.0, || {
+            indexing::set(&self.0, &[Key::Ellipsis], value.arg())
+        })
     }
 
     /// Sum over axes; see the function ``sum``.
@@ -183,7 +196,9 @@ impl PyArray {
         keepdims: bool,
         ddof: Option<f64>,
     ) -> PyResult<PyArray> {
-        wrap(py, || ops::std(&self.0, axes(&axis), ddof.unwrap_or(correction), keepdims))
+        wrap(py, || {
+            ops::std(&self.0, axes(&axis), ddof.unwrap_or(correction), keepdims)
+        })
     }
 
     /// Variance over axes; see the function ``var``.
@@ -196,7 +211,9 @@ impl PyArray {
         keepdims: bool,
         ddof: Option<f64>,
     ) -> PyResult<PyArray> {
-        wrap(py, || ops::var(&self.0, axes(&axis), ddof.unwrap_or(correction), keepdims))
+        wrap(py, || {
+            ops::var(&self.0, axes(&axis), ddof.unwrap_or(correction), keepdims)
+        })
     }
 
     /// Whether all elements over axes are nonzero.
@@ -232,7 +249,9 @@ impl PyArray {
         dtype: Option<DTypeArg>,
     ) -> PyResult<PyArray> {
         let dtype = dtype.map(|d| d.resolve(self.0.context()));
-        wrap(py, || ops::cumulative_sum(&along(&self.0, axis)?, axis, dtype, false))
+        wrap(py, || {
+            ops::cumulative_sum(&along(&self.0, axis)?, axis, dtype, false)
+        })
     }
 
     /// Products so far along an axis, or of the flattened array.
@@ -244,7 +263,9 @@ impl PyArray {
         dtype: Option<DTypeArg>,
     ) -> PyResult<PyArray> {
         let dtype = dtype.map(|d| d.resolve(self.0.context()));
-        wrap(py, || ops::cumulative_prod(&along(&self.0, axis)?, axis, dtype, false))
+        wrap(py, || {
+            ops::cumulative_prod(&along(&self.0, axis)?, axis, dtype, false)
+        })
     }
 
     /// Product with another array; see the function ``dot``.
@@ -265,7 +286,13 @@ impl PyArray {
         let context = || Ok(self.0.context().clone());
         let min = min.map(|m| input(m, context)).transpose()?;
         let max = max.map(|m| input(m, context)).transpose()?;
-        wrap(py, || ops::clip(&self.0, min.as_ref().map(Input::arg), max.as_ref().map(Input::arg)))
+        wrap(py, || {
+            ops::clip(
+                &self.0,
+                min.as_ref().map(Input::arg),
+                max.as_ref().map(Input::arg),
+            )
+        })
     }
 
     /// Nearest numbers of ``decimals`` digits after the point, halves to even.
@@ -277,8 +304,11 @@ impl PyArray {
                 return ops::elementwise::apply(Op::Round, &[x]);
             }
             let scale = Arg::from(10f64.powi(decimals.abs()));
-            let (there, back) =
-                if decimals > 0 { (Op::Multiply, Op::Divide) } else { (Op::Divide, Op::Multiply) };
+            let (there, back) = if decimals > 0 {
+                (Op::Multiply, Op::Divide)
+            } else {
+                (Op::Divide, Op::Multiply)
+            };
             let scaled = ops::elementwise::apply(there, &[x, scale])?;
             let rounded = ops::round(&scaled)?;
             ops::elementwise::apply(back, &[Arg::Array(&rounded), scale])?.astype(self.0.dtype())
@@ -321,7 +351,9 @@ impl PyArray {
     #[pyo3(signature = (indices, axis=None))]
     fn take(&self, indices: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyArray> {
         let at = other(indices, &self.0)?;
-        wrap(indices.py(), || ops::take(&along(&self.0, axis)?, &at, Some(axis.unwrap_or(0))))
+        wrap(indices.py(), || {
+            ops::take(&along(&self.0, axis)?, &at, Some(axis.unwrap_or(0)))
+        })
     }
 
     /// The positions of nonzero elements: one array per axis.

@@ -33,7 +33,9 @@ impl Home {
                 Ok(context) => Source::Opened(context.get().0.clone()),
                 Err(_) => {
                     let name = obj.cast::<PyString>().map_err(|_| {
-                        PyTypeError::new_err("a namespace is of a context, of a context's name, or of None")
+                        PyTypeError::new_err(
+                            "a namespace is of a context, of a context's name, or of None",
+                        )
                     })?;
                     Source::Named(name.to_cow()?.into_owned(), OnceLock::new())
                 }

@@ -1,5 +1,8 @@
 //! The binary operators of arrays.
-#![allow(unsafe_op_in_unsafe_fn, reason = "PyO3's own code, which the lint takes for ours because of the macro here")]
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "PyO3's own code, which the lint takes for ours because of the macro here"
+)]
 
 use crate::array::PyArray;
 use pyo3::prelude::*;

@@ -25,8 +25,11 @@ fn bounds(low: i128, high: Option<i128>, endpoint: bool) -> (i128, i128) {
 
 /// A seed: a number of 64 bits, or one mixed from a larger or negative one.
 fn seed_of(seed: i128) -> PyResult<u64> {
-    u64::try_from(seed)
-        .map_err(|_| PyValueError::new_err(format!("random: the seed {seed} is not a number of 64 bits")))
+    u64::try_from(seed).map_err(|_| {
+        PyValueError::new_err(format!(
+            "random: the seed {seed} is not a number of 64 bits"
+        ))
+    })
 }
 
 /// What both faces draw from: NumPy's module functions from the process's stream, a generator from its own.
@@ -46,7 +49,9 @@ impl Draw<'_> {
     ) -> PyResult<PyArray> {
         let (context, size) = (self.home.context(py)?, sizes(size)?);
         let dtype = dtype.map(|d| d.resolve(&context));
-        wrap(py, || self.stream.uniform(&context, low, high, &size, dtype))
+        wrap(py, || {
+            self.stream.uniform(&context, low, high, &size, dtype)
+        })
     }
 
     fn normal(
@@ -59,7 +64,9 @@ impl Draw<'_> {
     ) -> PyResult<PyArray> {
         let (context, size) = (self.home.context(py)?, sizes(size)?);
         let dtype = dtype.map(|d| d.resolve(&context));
-        wrap(py, || self.stream.normal(&context, mean, deviation, &size, dtype))
+        wrap(py, || {
+            self.stream.normal(&context, mean, deviation, &size, dtype)
+        })
     }
 
     fn integers(
@@ -71,7 +78,9 @@ impl Draw<'_> {
     ) -> PyResult<PyArray> {
         let (context, size) = (self.home.context(py)?, sizes(size)?);
         let dtype = dtype.map(|d| d.resolve(&context));
-        wrap(py, || self.stream.integers(&context, low, high, &size, dtype))
+        wrap(py, || {
+            self.stream.integers(&context, low, high, &size, dtype)
+        })
     }
 
     fn permutation(&self, x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyArray> {
@@ -134,7 +143,10 @@ pub struct Random(Home);
 
 impl Random {
     fn draw(&self) -> Draw<'_> {
-        Draw { home: &self.0, stream: random::default_generator() }
+        Draw {
+            home: &self.0,
+            stream: random::default_generator(),
+        }
     }
 }
 
@@ -172,7 +184,13 @@ impl Random {
             None => random::Generator::from_os(),
             Some(seed) => random::Generator::new(seed_of(seed.extract()?)?),
         };
-        Bound::new(py, Generator { home: self.0.clone(), stream })
+        Bound::new(
+            py,
+            Generator {
+                home: self.0.clone(),
+                stream,
+            },
+        )
     }
 
     /// Uniform numbers in [0, 1) in the shape of the arguments.
@@ -195,13 +213,25 @@ impl Random {
 
     /// Uniform numbers in [low, high).
     #[pyo3(signature = (low=0.0, high=1.0, size=None))]
-    fn uniform(&self, py: Python<'_>, low: f64, high: f64, size: Option<Shape>) -> PyResult<PyArray> {
+    fn uniform(
+        &self,
+        py: Python<'_>,
+        low: f64,
+        high: f64,
+        size: Option<Shape>,
+    ) -> PyResult<PyArray> {
         self.draw().uniform(py, low, high, size, None)
     }
 
     /// Normal numbers of a mean and a standard deviation.
     #[pyo3(signature = (loc=0.0, scale=1.0, size=None))]
-    fn normal(&self, py: Python<'_>, loc: f64, scale: f64, size: Option<Shape>) -> PyResult<PyArray> {
+    fn normal(
+        &self,
+        py: Python<'_>,
+        loc: f64,
+        scale: f64,
+        size: Option<Shape>,
+    ) -> PyResult<PyArray> {
         self.draw().normal(py, loc, scale, size, None)
     }
 
@@ -221,7 +251,8 @@ impl Random {
         size: Option<Shape>,
         dtype: Option<DTypeArg>,
     ) -> PyResult<PyArray> {
-        self.draw().integers(py, bounds(low, high, false), size, dtype)
+        self.draw()
+            .integers(py, bounds(low, high, false), size, dtype)
     }
 
     /// The numbers below x, or the slices of x along its first axis, in random order.
@@ -258,7 +289,10 @@ pub struct Generator {
 
 impl Generator {
     fn draw(&self) -> Draw<'_> {
-        Draw { home: &self.home, stream: &self.stream }
+        Draw {
+            home: &self.home,
+            stream: &self.stream,
+        }
     }
 }
 
@@ -323,7 +357,8 @@ impl Generator {
         dtype: Option<DTypeArg>,
         endpoint: bool,
     ) -> PyResult<PyArray> {
-        self.draw().integers(py, bounds(low, high, endpoint), size, dtype)
+        self.draw()
+            .integers(py, bounds(low, high, endpoint), size, dtype)
     }
 
     /// Raw bits, uint32 or uint64.
@@ -378,6 +413,9 @@ impl Generator {
     fn _restore(py: Python<'_>, context: &str, key: u64, counter: u64) -> PyResult<Self> {
         let name = pyo3::types::PyString::new(py, context);
         let home = Home::new(Some(name.as_any()))?;
-        Ok(Generator { home, stream: random::Generator::at(key, counter) })
+        Ok(Generator {
+            home,
+            stream: random::Generator::at(key, counter),
+        })
     }
 }

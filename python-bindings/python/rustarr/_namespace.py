@@ -1,6 +1,7 @@
 """Namespaces: modules whose functions create arrays in one context."""
 
 import math
+import os
 import sys
 import threading
 import weakref
@@ -71,13 +72,12 @@ def _methods(functions: Any) -> dict[str, Any]:
     }
 
 
-def _submodule(name: str, doc: str, content: dict[str, Any]) -> ModuleType:
+def _submodule(name: str, doc: str, content: dict[str, Any], importable: bool) -> ModuleType:
     module = ModuleType(name, doc)
     module.__dict__.update(content)
     module.__all__ = sorted(content)
-    # `import rustarr.linalg` finds it here.
-    if name.startswith("rustarr."):
-        sys.modules.setdefault(name, module)
+    if importable:
+        sys.modules[name] = module
     return module
 
 
@@ -93,6 +93,8 @@ def fill(target: dict[str, Any], context: Any) -> Any:
     """
     functions = _core.Functions(context)
     name = target["__name__"]
+    # A context that a user made has a namespace without a place of its own among the modules.
+    importable = context is None or isinstance(context, str)
     target.update(_methods(functions))
     for alias, function in ALIASES.items():
         target[alias] = target[function]
@@ -109,11 +111,10 @@ def fill(target: dict[str, Any], context: Any) -> Any:
     random = _methods(_core.Random(functions))
     random["random_sample"] = random["random"]
     random["Generator"] = _core.Generator
-    target["linalg"] = _submodule(f"{name}.linalg", "Linear algebra.", linalg)
-    target["fft"] = _submodule(
-        f"{name}.fft", "Fourier transforms.", _methods(_core.Fft(functions))
-    )
-    target["random"] = _submodule(f"{name}.random", "Random numbers.", random)
+    target["linalg"] = _submodule(f"{name}.linalg", "Linear algebra.", linalg, importable)
+    fft = _methods(_core.Fft(functions))
+    target["fft"] = _submodule(f"{name}.fft", "Fourier transforms.", fft, importable)
+    target["random"] = _submodule(f"{name}.random", "Random numbers.", random, importable)
 
     target["dtype"] = _core.dtype
     target["Array"] = target["ndarray"] = _core.Array
@@ -156,6 +157,16 @@ class Namespace(ModuleType):
 
 
 _lock = threading.RLock()
+
+
+def _new_lock() -> None:
+    """A forked child has its parent's locks, but not the threads that would open them."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 #: Namespaces by name and options, which live as long as the process.
 _shared: dict[tuple, Namespace] = {}
 #: The contexts that were opened for them.
