@@ -16,7 +16,7 @@
 //! In the child [`generation`] differs from the parent's: whoever caches threads compares it.
 //!
 //! Rules for callers: enter the guard before taking a lock; inside a section wait for
-//! nothing that a forking thread may hold (in Python: the GIL).
+//! nothing that a forking thread may hold (in Python: the GIL) but within [`suspended`].
 //!
 //! `posix_spawn` and `vfork` run no handlers and need none. Systems without `fork` pay
 //! for the counters only.
@@ -87,6 +87,26 @@ impl Drop for Running {
             GATE.fetch_sub(SECTION, SeqCst);
         }
     }
+}
+
+/// Runs `f` with this thread's section suspended: other threads may fork meanwhile, so that
+/// `f` may wait for what a forking thread holds. Work on the pool's workers goes on.
+pub fn suspended<R>(f: impl FnOnce() -> R) -> R {
+    struct Resume(u32);
+    impl Drop for Resume {
+        fn drop(&mut self) {
+            enter(SECTION, FORKING | WAITINGS);
+            DEPTH.set(self.0);
+        }
+    }
+    let depth = DEPTH.get();
+    if depth == 0 || WORKER.get() != 0 {
+        return f();
+    }
+    DEPTH.set(0);
+    GATE.fetch_sub(SECTION, SeqCst);
+    let _resume = Resume(depth);
+    f()
 }
 
 /// A critical stretch in progress; ends when dropped.

@@ -99,8 +99,9 @@ impl Par<'_> {
     ///
     /// # Errors
     /// [`ParError::Cancelled`] if the [`Cancel`] token in force was set, or the user asked to
-    /// stop ([`interrupt::requested`]), before the last task began; [`ParError::Panicked`] if a task panicked. Tasks not yet begun are then
-    /// left out; those begun have ended.
+    /// stop ([`interrupt::requested`]), before the last task began;
+    /// [`ParError::Panicked`] if a task panicked. Tasks not yet begun are then left out;
+    /// those begun have ended.
     pub fn for_each(self, tasks: usize, f: impl Fn(usize) + Sync) -> Result<(), ParError> {
         self.for_each_with(tasks, || (), |(), task| f(task))
     }
@@ -131,7 +132,7 @@ impl Par<'_> {
             Par::Seq => queue.drain(&init, &f),
             Par::Pool(pool) => {
                 let poll = || {
-                    if interrupt::requested() {
+                    if interrupted() {
                         queue.fail(ParError::Cancelled);
                     }
                 };
@@ -220,9 +221,7 @@ impl Queue {
         }
         let step = |next| (next < self.tasks).then(|| next + 1);
         let task = self.next.fetch_update(Relaxed, Relaxed, step).ok()?;
-        // Only the thread that entered the backend may ask for the user's wish.
-        let stopped = !fork::is_worker() && interrupt::requested();
-        if stopped || self.cancel.as_ref().is_some_and(Cancel::is_set) {
+        if interrupted() || self.cancel.as_ref().is_some_and(Cancel::is_set) {
             self.fail(ParError::Cancelled);
             return None;
         }
@@ -237,6 +236,12 @@ impl Queue {
             *first = Some(error);
         }
     }
+}
+
+/// Whether the user asked to stop. Only the thread that entered the backend may ask; it may
+/// have to wait for a lock of the embedding program that a forking thread holds.
+fn interrupted() -> bool {
+    !fork::is_worker() && interrupt::requested_within(fork::suspended)
 }
 
 fn panicked(payload: Box<dyn Any + Send>) -> ParError {

@@ -22,6 +22,12 @@ pub fn set_hook(hook: fn() -> bool) {
 /// Whether the user asked to stop. To be called, between blocks, only by the thread that entered
 /// the backend (it may take the interpreter's lock); asks the hook at most every [`INTERVAL`].
 pub fn requested() -> bool {
+    requested_within(|hook| hook())
+}
+
+/// [`requested`], where `around` calls the hook it gets: for a thread that has to let go of something
+/// before it waits for the interpreter.
+pub fn requested_within(around: impl FnOnce(fn() -> bool) -> bool) -> bool {
     let Some(hook) = HOOK.get() else { return false };
     if SHIELDED.get() > 0 {
         return false;
@@ -36,7 +42,7 @@ pub fn requested() -> bool {
         }
         Some(_) => {
             LAST.set(Some(now));
-            hook()
+            around(*hook)
         }
     }
 }
