@@ -132,7 +132,7 @@ impl Par<'_> {
             Par::Seq => queue.drain(&init, &f),
             Par::Pool(pool) => {
                 let poll = || {
-                    if interrupted() {
+                    if interrupt::requested() {
                         queue.fail(ParError::Cancelled);
                     }
                 };
@@ -221,7 +221,9 @@ impl Queue {
         }
         let step = |next| (next < self.tasks).then(|| next + 1);
         let task = self.next.fetch_update(Relaxed, Relaxed, step).ok()?;
-        if interrupted() || self.cancel.as_ref().is_some_and(Cancel::is_set) {
+        // Only the thread that entered the backend may ask for the user's wish.
+        let stopped = !fork::is_worker() && interrupt::requested();
+        if stopped || self.cancel.as_ref().is_some_and(Cancel::is_set) {
             self.fail(ParError::Cancelled);
             return None;
         }
@@ -236,12 +238,6 @@ impl Queue {
             *first = Some(error);
         }
     }
-}
-
-/// Whether the user asked to stop. Only the thread that entered the backend may ask; it may
-/// have to wait for a lock of the embedding program that a forking thread holds.
-fn interrupted() -> bool {
-    !fork::is_worker() && interrupt::requested_within(fork::suspended)
 }
 
 fn panicked(payload: Box<dyn Any + Send>) -> ParError {

@@ -441,7 +441,11 @@ impl<'a> Job<'a> {
                 Way::Across => self.fold.state_size(self.width),
                 Way::Along => 0,
             }),
-            values: Scratch::new(if self.chunk.len() > 1 { self.n * self.itemsize } else { 0 }),
+            values: Scratch::new(if self.chunk.len() > 1 {
+                self.n * self.itemsize
+            } else {
+                0
+            }),
         }
     }
 
@@ -460,10 +464,14 @@ impl<'a> Job<'a> {
         };
         let (place_step, step) = (self.place.strides[self.axis], self.out.strides[self.axis]);
         let accs = worker.results.ptr();
-        let to = self.sink.first.wrapping_offset(at * self.sink_size as isize);
+        let to = self
+            .sink
+            .first
+            .wrapping_offset(at * self.sink_size as isize);
         // SAFETY: the results of all cells are there; the sink has a place for each, which no other task writes.
         unsafe {
-            self.fold.place(accs, cells, place as i64, place_step as i64);
+            self.fold
+                .place(accs, cells, place as i64, place_step as i64);
             if self.sink.is_output {
                 self.fold.finish(accs, cells, to, step);
             } else {
@@ -476,7 +484,10 @@ impl<'a> Job<'a> {
         let slot = self.program.outs()[0];
         let results = worker.results.ptr();
         if let [n] = *self.chunk {
-            let tile = Tile { rows: cells, cols: n };
+            let tile = Tile {
+                rows: cells,
+                cols: n,
+            };
             // SAFETY: layouts lie within their buffers, and so does the tile; it is larger than the plan's room only
             // where the program is a load of dense tiles.
             unsafe { worker.machine.run(tile, &worker.at, &self.steps) };
@@ -565,7 +576,10 @@ impl<'a> Job<'a> {
         }
         worker.at = at;
         // SAFETY: the state has seen all `n` rows of so many columns, each of which has a result.
-        unsafe { self.fold.across_result(self.n, cells, state, worker.results.ptr()) };
+        unsafe {
+            self.fold
+                .across_result(self.n, cells, state, worker.results.ptr())
+        };
     }
 
     /// Moves to the `index`th position of the chunk's axes but the last `inner`.

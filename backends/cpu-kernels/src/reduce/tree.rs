@@ -120,7 +120,9 @@ mod tests {
 
     #[test]
     fn pairs_are_neighbours() {
-        let mut places: Vec<String> = ["a", "b", "c", "d", "e", "f", "g"].map(String::from).to_vec();
+        let mut places: Vec<String> = ["a", "b", "c", "d", "e", "f", "g"]
+            .map(String::from)
+            .to_vec();
         pairwise(7, |to, left, right| {
             places[to] = match right {
                 Some(right) => format!("({}{})", places[left], places[right]),
