@@ -381,27 +381,3 @@ fn is_f_contiguous(array: &Array) -> bool {
     array.layout().permute(&reversed).is_contiguous()
 }
 
-/// The name of a format string for messages and tests.
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn formats_round_trip() {
-        for dtype in DType::ALL {
-            assert_eq!(
-                parse_format(format_of(dtype), dtype.itemsize()),
-                Some((dtype, false))
-            );
-        }
-        let foreign = if cfg!(target_endian = "little") {
-            c">d"
-        } else {
-            c"<d"
-        };
-        assert_eq!(parse_format(foreign, 8), Some((DType::F64, true)));
-        assert_eq!(parse_format(c"l", 8), Some((DType::I64, false)));
-        assert_eq!(parse_format(c"g", 16), None);
-        assert_eq!(parse_format(c"T{d:x:}", 8), None);
-    }
-}
