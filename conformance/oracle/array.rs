@@ -2,8 +2,8 @@
 
 use super::value::{Value, round, spacing, uncertain, wrap};
 use crate::suite::reference::{Place, evaluate};
-use rustarr_interface::{DType, Kinds, Op};
 use num_complex::Complex64;
+use rustarr_interface::{DType, Kinds, Op};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -52,7 +52,9 @@ pub fn broadcast(shapes: &[&[usize]]) -> Option<Vec<usize>> {
     let ndim = shapes.iter().map(|s| s.len()).max()?;
     (0..ndim)
         .map(|axis| {
-            let dims = shapes.iter().filter_map(|s| (axis + s.len()).checked_sub(ndim).map(|a| s[a]));
+            let dims = shapes
+                .iter()
+                .filter_map(|s| (axis + s.len()).checked_sub(ndim).map(|a| s[a]));
             let mut size = 1;
             for dim in dims {
                 if dim != 1 {
@@ -71,8 +73,17 @@ impl View {
     /// A fresh dense array.
     pub fn new(dtype: DType, shape: &[usize], values: Vec<Value>, ctx: usize) -> View {
         let at = (0..values.len()).collect();
-        let cells = Rc::new(Cells { dtype, values: values.into() });
-        View { cells, shape: shape.to_vec(), at, read_only: false, ctx }
+        let cells = Rc::new(Cells {
+            dtype,
+            values: values.into(),
+        });
+        View {
+            cells,
+            shape: shape.to_vec(),
+            at,
+            read_only: false,
+            ctx,
+        }
     }
 
     /// The element type.
@@ -97,13 +108,21 @@ impl View {
             .iter()
             .map(|index| self.at[row_major(&self.shape, &source(index))])
             .collect();
-        View { shape, at, ..self.clone() }
+        View {
+            shape,
+            at,
+            ..self.clone()
+        }
     }
 
     /// This view repeated to a larger shape, if it broadcasts.
     pub fn broadcast_to(&self, shape: &[usize]) -> Option<View> {
         let lead = shape.len().checked_sub(self.shape.len())?;
-        let fits = self.shape.iter().zip(&shape[lead..]).all(|(a, b)| a == b || *a == 1);
+        let fits = self
+            .shape
+            .iter()
+            .zip(&shape[lead..])
+            .all(|(a, b)| a == b || *a == 1);
         fits.then(|| {
             self.view(shape.to_vec(), |index| {
                 let own = index[lead..].iter().zip(&self.shape);
@@ -114,7 +133,10 @@ impl View {
 
     /// The same elements in another shape of equal size.
     pub fn reshape(&self, shape: &[usize]) -> View {
-        View { shape: shape.to_vec(), ..self.clone() }
+        View {
+            shape: shape.to_vec(),
+            ..self.clone()
+        }
     }
 
     /// Whether one step per axis says where every element is: whether strides can express the view.
@@ -132,10 +154,13 @@ impl View {
                 self.at[row_major(&self.shape, &index)] as isize - self.at[0] as isize
             })
             .collect();
-        indices(&self.shape).iter().zip(&self.at).all(|(index, &at)| {
-            let moved: isize = index.iter().zip(&steps).map(|(&i, s)| i as isize * s).sum();
-            self.at[0] as isize + moved == at as isize
-        })
+        indices(&self.shape)
+            .iter()
+            .zip(&self.at)
+            .all(|(index, &at)| {
+                let moved: isize = index.iter().zip(&steps).map(|(&i, s)| i as isize * s).sum();
+                self.at[0] as isize + moved == at as isize
+            })
     }
 
     /// Whether two elements are one cell.
@@ -155,7 +180,11 @@ impl View {
         if dtype == self.dtype() {
             return self.clone();
         }
-        let values = self.values().into_iter().map(|v| v.cast(self.dtype(), dtype)).collect();
+        let values = self
+            .values()
+            .into_iter()
+            .map(|v| v.cast(self.dtype(), dtype))
+            .collect();
         View::new(dtype, &self.shape, values, self.ctx)
     }
 
@@ -223,7 +252,11 @@ impl Fold {
             Fold::Sum => sum(dtype, result, items),
             Fold::Prod => prod(dtype, result, items),
             Fold::Min | Fold::Max => {
-                let op = if self == Fold::Min { Op::Minimum } else { Op::Maximum };
+                let op = if self == Fold::Min {
+                    Op::Minimum
+                } else {
+                    Op::Maximum
+                };
                 let mut items = items.iter();
                 let first = *items.next().expect("an element");
                 items.fold(first, |a, b| evaluate(op, dtype, Place::Cpu, &[a, *b]))
@@ -265,7 +298,11 @@ impl Fold {
                 (Value::Float(a, _), Value::Float(b, _)) => a.partial_cmp(b).expect("no NaN"),
                 _ => std::cmp::Ordering::Equal,
             };
-            if self == Fold::ArgMin { below.is_lt() } else { below.is_gt() }
+            if self == Fold::ArgMin {
+                below.is_lt()
+            } else {
+                below.is_gt()
+            }
         };
         let mut best = 0;
         for (i, item) in items.iter().enumerate() {
@@ -279,7 +316,11 @@ impl Fold {
 
 /// The dtype that floats are added up in: `float16` in `float32`.
 fn accumulator(dtype: DType) -> DType {
-    if dtype == DType::F16 { DType::F32 } else { dtype }
+    if dtype == DType::F16 {
+        DType::F32
+    } else {
+        dtype
+    }
 }
 
 fn sum(dtype: DType, result: DType, items: &[Value]) -> Value {
@@ -304,21 +345,45 @@ fn sum(dtype: DType, result: DType, items: &[Value]) -> Value {
         } else if exact {
             settle(result, total)
         } else {
-            uncertain(result, total, err + items.len() as f64 * spacing(carrier, magnitude))
+            uncertain(
+                result,
+                total,
+                err + items.len() as f64 * spacing(carrier, magnitude),
+            )
         }
     };
     match result.kind() {
         Kinds::SIGNED | Kinds::UNSIGNED => {
-            let total = items.iter().fold(0i128, |n, v| match v.cast(dtype, result) {
-                Value::Int(v) => n + v,
-                _ => n,
-            });
+            let total = items
+                .iter()
+                .fold(0i128, |n, v| match v.cast(dtype, result) {
+                    Value::Int(v) => n + v,
+                    _ => n,
+                });
             wrap(result, total).into()
         }
-        Kinds::FLOAT => real(&|v| if let Value::Float(v, e) = v { (*v, *e) } else { (0.0, 0.0) }),
+        Kinds::FLOAT => real(&|v| {
+            if let Value::Float(v, e) = v {
+                (*v, *e)
+            } else {
+                (0.0, 0.0)
+            }
+        }),
         _ => {
-            let re = real(&|v| if let Value::Complex(v, e) = v { (v.re, *e) } else { (0.0, 0.0) });
-            let im = real(&|v| if let Value::Complex(v, e) = v { (v.im, *e) } else { (0.0, 0.0) });
+            let re = real(&|v| {
+                if let Value::Complex(v, e) = v {
+                    (v.re, *e)
+                } else {
+                    (0.0, 0.0)
+                }
+            });
+            let im = real(&|v| {
+                if let Value::Complex(v, e) = v {
+                    (v.im, *e)
+                } else {
+                    (0.0, 0.0)
+                }
+            });
             match (re, im) {
                 (Value::Float(re, d), Value::Float(im, e)) if re.is_finite() && im.is_finite() => {
                     Value::Complex(Complex64::new(re, im), d.max(e).max(f64::MIN_POSITIVE))
@@ -346,24 +411,30 @@ fn prod(dtype: DType, result: DType, items: &[Value]) -> Value {
     }
     match result.kind() {
         Kinds::SIGNED | Kinds::UNSIGNED => {
-            let total = items.iter().fold(1i128, |n, v| match v.cast(dtype, result) {
-                Value::Int(v) => wrap(result, n.wrapping_mul(v)),
-                _ => n,
-            });
+            let total = items
+                .iter()
+                .fold(1i128, |n, v| match v.cast(dtype, result) {
+                    Value::Int(v) => wrap(result, n.wrapping_mul(v)),
+                    _ => n,
+                });
             total.into()
         }
         Kinds::FLOAT => {
-            let (mut total, mut largest, mut whole, mut exact, mut relative) = (1f64, 1f64, true, true, 0f64);
+            let (mut total, mut largest, mut whole, mut exact) = (1f64, 1f64, true, true);
             for item in items {
                 if let Value::Float(v, e) = item {
                     total *= v;
                     largest *= v.abs().max(1.0);
                     whole &= v.fract() == 0.0;
                     exact &= *e == 0.0;
-                    relative += if *v == 0.0 { f64::INFINITY } else { e / v.abs() };
                 }
             }
-            if total.is_nan() && exact && items.iter().any(|v| matches!(v, Value::Float(v, _) if v.is_nan())) {
+            if total.is_nan()
+                && exact
+                && items
+                    .iter()
+                    .any(|v| matches!(v, Value::Float(v, _) if v.is_nan()))
+            {
                 return f64::NAN.into();
             }
             let carrier = accumulator(result);
@@ -372,7 +443,9 @@ fn prod(dtype: DType, result: DType, items: &[Value]) -> Value {
                 return settle(result, total);
             }
             // Under- and overflow depend on the order.
-            let safe = items.iter().all(|v| matches!(v, Value::Float(v, _) if (0.01..100.0).contains(&v.abs())));
+            let safe = items
+                .iter()
+                .all(|v| matches!(v, Value::Float(v, _) if (0.01..100.0).contains(&v.abs())));
             if !safe || items.len() > 8 || total.abs() > 1e4 || total.abs() < 1e-4 || !exact {
                 return Value::Any;
             }

@@ -38,7 +38,10 @@ impl Checked {
             host_visible: true,
             eager_small: true,
         };
-        Checked { caps, dispatches: AtomicU64::new(0) }
+        Checked {
+            caps,
+            dispatches: AtomicU64::new(0),
+        }
     }
 }
 
@@ -96,7 +99,9 @@ fn write(operand: &Operand<'_>, position: usize, value: Value) {
     let mut bytes = Vec::new();
     value.push_bytes(operand.dtype, &mut bytes);
     // SAFETY: as in `read`; the front end hands outputs to one call at a time.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), pointer(operand, position), bytes.len()) };
+    unsafe {
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), pointer(operand, position), bytes.len())
+    };
 }
 
 fn positions(layout: &Layout) -> Vec<usize> {
@@ -107,7 +112,11 @@ fn check_operand(operand: &Operand<'_>, shape: &[usize], what: &str) {
     assert_eq!(operand.layout.shape(), shape, "the shape of an {what}");
     let len = operand.buffer.len() / operand.dtype.itemsize();
     for position in positions(operand.layout) {
-        assert!(position < len, "an {what} of {:?} leaves its buffer of {len}", operand.layout);
+        assert!(
+            position < len,
+            "an {what} of {:?} leaves its buffer of {len}",
+            operand.layout
+        );
     }
     let aligned = operand.buffer.host_ptr().is_some_and(|p| {
         operand.buffer.is_empty() || p.as_ptr() as usize % operand.dtype.itemsize().min(8) == 0
@@ -123,8 +132,14 @@ fn check(program: &Program, args: &Args<'_>, out_shape: &[usize]) {
     for instr in program.instrs() {
         match instr.code {
             Code::Load(n) => assert_eq!(args.inputs[n as usize].dtype, instr.dtype, "input {n}"),
-            Code::Param(n) => assert_eq!(args.params[n as usize].dtype(), instr.dtype, "parameter {n}"),
-            Code::Iota(axis) => assert!((axis as usize) < args.shape.len(), "iota over axis {axis}"),
+            Code::Param(n) => assert_eq!(
+                args.params[n as usize].dtype(),
+                instr.dtype,
+                "parameter {n}"
+            ),
+            Code::Iota(axis) => {
+                assert!((axis as usize) < args.shape.len(), "iota over axis {axis}")
+            }
             _ => {}
         }
     }
@@ -142,9 +157,16 @@ fn check(program: &Program, args: &Args<'_>, out_shape: &[usize]) {
     };
     for (k, output) in args.outputs.iter().enumerate() {
         check_operand(output, out_shape, "output");
-        assert_eq!(output.dtype, program.out_dtype(k), "the dtype of output {k}");
+        assert_eq!(
+            output.dtype,
+            program.out_dtype(k),
+            "the dtype of output {k}"
+        );
         let own = cells(output);
-        assert!(own.windows(2).all(|w| w[0] != w[1]), "output {k} writes an element twice");
+        assert!(
+            own.windows(2).all(|w| w[0] != w[1]),
+            "output {k} writes an element twice"
+        );
         let donor = args.donated.get(k).copied().flatten();
         for (i, input) in args.inputs.iter().enumerate() {
             if donor == Some(i as u16) {
@@ -164,7 +186,10 @@ fn check(program: &Program, args: &Args<'_>, out_shape: &[usize]) {
         }
         for other in &args.outputs[..k] {
             let other = cells(other);
-            assert!(!other.iter().any(|c| own.binary_search(c).is_ok()), "two outputs overlap");
+            assert!(
+                !other.iter().any(|c| own.binary_search(c).is_ok()),
+                "two outputs overlap"
+            );
         }
     }
 }
@@ -189,8 +214,10 @@ fn run(program: &Program, args: &Args<'_>, index: usize) -> Vec<Value> {
                 slots[from].cast(program.instrs()[from].dtype, instr.dtype)
             }
             Code::Apply(op) => {
-                let operands: Vec<Value> =
-                    instr.args[..op.info().arity].iter().map(|&a| slots[a as usize]).collect();
+                let operands: Vec<Value> = instr.args[..op.info().arity]
+                    .iter()
+                    .map(|&a| slots[a as usize])
+                    .collect();
                 let first = instr.args[(op == Op::Select) as usize] as usize;
                 evaluate(op, program.instrs()[first].dtype, Place::Cpu, &operands)
             }
@@ -211,7 +238,10 @@ fn run(program: &Program, args: &Args<'_>, index: usize) -> Vec<Value> {
 }
 
 fn lacking<T>(verb: &str) -> Result<T> {
-    Err(Error::unsupported(verb.to_owned(), "the naive backend has map and reduce only"))
+    Err(Error::unsupported(
+        verb.to_owned(),
+        "the naive backend has map and reduce only",
+    ))
 }
 
 impl Backend for Checked {
@@ -233,23 +263,35 @@ impl Backend for Checked {
         let units = bytes.div_ceil(16) + 1;
         let block = vec![0xA5A5_A5A5_A5A5_A5A5_A5A5_A5A5_A5A5_A5A5u128; units].into_boxed_slice();
         let ptr = NonNull::from(Box::leak(block)).cast::<u128>();
-        Ok(Buffer::new(Block { ptr, units, bytes: units * 16 }))
+        Ok(Buffer::new(Block {
+            ptr,
+            units,
+            bytes: units * 16,
+        }))
     }
     fn adopt(&self, memory: ForeignMemory) -> Result<Buffer> {
         Ok(Buffer::new(memory))
     }
     fn write(&self, to: &Buffer, offset: usize, bytes: &[u8]) -> Result<()> {
-        assert!(offset + bytes.len() <= to.len(), "a write leaves its buffer");
+        assert!(
+            offset + bytes.len() <= to.len(),
+            "a write leaves its buffer"
+        );
         let start = to.host_ptr().expect("host memory").as_ptr();
         // SAFETY: the range is inside the buffer, and the front end keeps others off it.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(offset), bytes.len()) };
         Ok(())
     }
     fn read(&self, from: &Buffer, offset: usize, bytes: &mut [u8]) -> Result<()> {
-        assert!(offset + bytes.len() <= from.len(), "a read leaves its buffer");
+        assert!(
+            offset + bytes.len() <= from.len(),
+            "a read leaves its buffer"
+        );
         let start = from.host_ptr().expect("host memory").as_ptr();
         // SAFETY: as for `write`.
-        unsafe { std::ptr::copy_nonoverlapping(start.add(offset), bytes.as_mut_ptr(), bytes.len()) };
+        unsafe {
+            std::ptr::copy_nonoverlapping(start.add(offset), bytes.as_mut_ptr(), bytes.len())
+        };
         Ok(())
     }
     fn sync(&self) -> Result<()> {
@@ -261,13 +303,23 @@ impl Backend for Checked {
     fn set_memory_limit(&self, _limit: Option<usize>) {}
     fn release(&self) {}
     fn counters(&self) -> Counters {
-        Counters { dispatches: self.dispatches.load(Relaxed), ..Counters::default() }
+        Counters {
+            dispatches: self.dispatches.load(Relaxed),
+            ..Counters::default()
+        }
     }
 
     fn map(&self, program: &Program, args: Args<'_>) -> Result<()> {
         check(program, &args, args.shape);
-        assert!(program.instrs().len() <= self.caps.max_instrs, "{} instructions", program.instrs().len());
-        assert!(args.inputs.len() + args.outputs.len() <= self.caps.max_operands, "operands");
+        assert!(
+            program.instrs().len() <= self.caps.max_instrs,
+            "{} instructions",
+            program.instrs().len()
+        );
+        assert!(
+            args.inputs.len() + args.outputs.len() <= self.caps.max_operands,
+            "operands"
+        );
         self.dispatches.fetch_add(1, Relaxed);
         for index in 0..args.shape.iter().product() {
             let slots = run(program, &args, index);
@@ -278,10 +330,18 @@ impl Backend for Checked {
         Ok(())
     }
 
-    fn reduce(&self, reduce: Reduce, program: &Program, axes: AxisMask, args: Args<'_>) -> Result<()> {
+    fn reduce(
+        &self,
+        reduce: Reduce,
+        program: &Program,
+        axes: AxisMask,
+        args: Args<'_>,
+    ) -> Result<()> {
         let output = args.outputs[0];
-        let kept: Vec<usize> =
-            (0..args.shape.len()).filter(|&a| !axes.contains(a)).map(|a| args.shape[a]).collect();
+        let kept: Vec<usize> = (0..args.shape.len())
+            .filter(|&a| !axes.contains(a))
+            .map(|a| args.shape[a])
+            .collect();
         let fold = match reduce {
             Reduce::Sum => Fold::Sum,
             Reduce::Prod => Fold::Prod,
@@ -293,8 +353,14 @@ impl Backend for Checked {
             Reduce::ArgMax => Fold::ArgMax,
         };
         let dtype = program.out_dtype(0);
-        assert!(program.instrs().len() <= self.caps.max_instrs, "{} instructions", program.instrs().len());
-        let reduced: Vec<usize> = (0..args.shape.len()).filter(|&a| axes.contains(a)).collect();
+        assert!(
+            program.instrs().len() <= self.caps.max_instrs,
+            "{} instructions",
+            program.instrs().len()
+        );
+        let reduced: Vec<usize> = (0..args.shape.len())
+            .filter(|&a| axes.contains(a))
+            .collect();
         let (shape, groups) = super::array::groups(args.shape, &reduced);
         assert_eq!(shape, kept, "the kept axes");
         assert_eq!(output.layout.shape(), kept, "the output has the kept axes");
@@ -303,10 +369,18 @@ impl Backend for Checked {
         }
         self.dispatches.fetch_add(1, Relaxed);
         for (index, group) in groups.iter().enumerate() {
-            let items: Vec<Value> =
-                group.iter().map(|&i| run(program, &args, i)[program.outs()[0] as usize]).collect();
-            assert!(!items.is_empty() || !fold.needs_elements(), "an empty {reduce:?}");
-            let value = match fold.over(dtype, &items).cast(fold.result(dtype), output.dtype) {
+            let items: Vec<Value> = group
+                .iter()
+                .map(|&i| run(program, &args, i)[program.outs()[0] as usize])
+                .collect();
+            assert!(
+                !items.is_empty() || !fold.needs_elements(),
+                "an empty {reduce:?}"
+            );
+            let value = match fold
+                .over(dtype, &items)
+                .cast(fold.result(dtype), output.dtype)
+            {
                 Value::Any => Value::from_bytes(output.dtype, &[0; 16]),
                 value => value,
             };

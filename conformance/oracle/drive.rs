@@ -7,10 +7,11 @@ use rustarr::interface::ForeignMemory;
 use rustarr::{Arg, Array, Context, DType, Export, Result, ops};
 use rustarr_interface::{Layout, dispatch};
 use std::alloc;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 /// Memory of somebody else.
 struct Block {
@@ -59,7 +60,10 @@ fn bytes_of(dtype: DType, values: &[Value]) -> Vec<u8> {
 }
 
 fn values_of(dtype: DType, bytes: &[u8]) -> Vec<Value> {
-    bytes.chunks_exact(dtype.itemsize()).map(|b| Value::from_bytes(dtype, b)).collect()
+    bytes
+        .chunks_exact(dtype.itemsize())
+        .map(|b| Value::from_bytes(dtype, b))
+        .collect()
 }
 
 fn one_value(dtype: DType, value: Value) -> Vec<u8> {
@@ -70,26 +74,77 @@ impl Machine<'_> {
     fn step(&mut self, step: &Step) -> Result<()> {
         let get = |id: &u32| &self.arrays[id];
         let (id, made) = match step {
-            Step::New { id, ctx, dtype, shape, values } => {
-                (id, Array::from_bytes(&self.contexts[*ctx], *dtype, shape, &bytes_of(*dtype, values))?)
-            }
-            Step::Full { id, ctx, dtype, shape, value } => {
+            Step::New {
+                id,
+                ctx,
+                dtype,
+                shape,
+                values,
+            } => (
+                id,
+                Array::from_bytes(
+                    &self.contexts[*ctx],
+                    *dtype,
+                    shape,
+                    &bytes_of(*dtype, values),
+                )?,
+            ),
+            Step::Full {
+                id,
+                ctx,
+                dtype,
+                shape,
+                value,
+            } => {
                 let bytes = one_value(*dtype, *value);
                 let ctx = &self.contexts[*ctx];
                 let made = dispatch!(all, *dtype, T => ctx.full(shape, bytemuck::pod_read_unaligned::<T>(&bytes)));
                 (id, made?)
             }
-            Step::Foreign { id, ctx, memory, dtype, shape, values, writable } => {
+            Step::Foreign {
+                id,
+                ctx,
+                memory,
+                dtype,
+                shape,
+                values,
+                writable,
+            } => {
                 let block = Block::new(&bytes_of(*dtype, values));
-                self.memories.insert(*memory, (block.clone(), *dtype, values.len()));
-                (id, foreign(&self.contexts[*ctx], block, *dtype, values.len(), Layout::contiguous(shape), *writable)?)
+                self.memories
+                    .insert(*memory, (block.clone(), *dtype, values.len()));
+                (
+                    id,
+                    foreign(
+                        &self.contexts[*ctx],
+                        block,
+                        *dtype,
+                        values.len(),
+                        Layout::contiguous(shape),
+                        *writable,
+                    )?,
+                )
             }
-            Step::ForeignAgain { id, ctx, memory, start, step, len } => {
+            Step::ForeignAgain {
+                id,
+                ctx,
+                memory,
+                start,
+                step,
+                len,
+            } => {
                 let (block, dtype, size) = self.memories[memory].clone();
                 let layout = Layout::contiguous(&[size]).slice(0, *start, *step, *len);
-                (id, foreign(&self.contexts[*ctx], block, dtype, size, layout, true)?)
+                (
+                    id,
+                    foreign(&self.contexts[*ctx], block, dtype, size, layout, true)?,
+                )
             }
-            Step::OwnerWrite { memory, index, value } => {
+            Step::OwnerWrite {
+                memory,
+                index,
+                value,
+            } => {
                 let (block, dtype, _) = &self.memories[memory];
                 let bytes = one_value(*dtype, *value);
                 // SAFETY: the index is inside the block, and nothing else runs.
@@ -109,19 +164,37 @@ impl Machine<'_> {
                 let args: Vec<Arg<'_>> = args.iter().map(|a| self.arg(a)).collect();
                 (id, ops::apply(*op, &args)?)
             }
-            Step::Reduce { id, fold, of, axes, keepdims } => (id, reduce(*fold, get(of), axes, *keepdims)?),
+            Step::Reduce {
+                id,
+                fold,
+                of,
+                axes,
+                keepdims,
+            } => (id, reduce(*fold, get(of), axes, *keepdims)?),
             Step::Assign { to, from } => return get(to).assign(get(from).clone()),
-            Step::InPlace { op, to, from } => return ops::apply_in_place(*op, get(to), self.arg(from)),
+            Step::InPlace { op, to, from } => {
+                return ops::apply_in_place(*op, get(to), self.arg(from));
+            }
             Step::Export { id, of } => {
                 let export = get(of).export()?;
                 self.exports.insert(*id, Arc::new(export));
                 return Ok(());
             }
-            Step::ExportWrite { export, index, value } => {
+            Step::ExportWrite {
+                export,
+                index,
+                value,
+            } => {
                 let export = &self.exports[export];
                 let bytes = one_value(export.dtype(), *value);
                 // SAFETY: the element is one of the exported ones, and nothing else runs.
-                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), element(export, *index), bytes.len()) };
+                unsafe {
+                    std::ptr::copy_nonoverlapping(
+                        bytes.as_ptr(),
+                        element(export, *index),
+                        bytes.len(),
+                    )
+                };
                 return Ok(());
             }
             Step::Adopt { id, ctx, export } => {
@@ -155,7 +228,7 @@ impl Machine<'_> {
         match step {
             Step::Read { of } => {
                 let x = &self.arrays[of];
-                let bytes = x.to_bytes().map_err(|e| format!("reading {of}: {e}"))?;
+                let bytes = caught(|| x.to_bytes())?.map_err(|e| e.to_string())?;
                 compare(*of, &model.arrays[of], x, &bytes)
             }
             Step::ExportRead { export } => {
@@ -166,7 +239,9 @@ impl Machine<'_> {
                     let bytes = unsafe { std::slice::from_raw_parts(element(held, i), size) };
                     let got = Value::from_bytes(held.dtype(), bytes);
                     if !want.accepts(&got) {
-                        return Err(format!("element {i} of the export {export} is {got:?}, not {want:?}"));
+                        return Err(format!(
+                            "element {i} of the export {export} is {got:?}, not {want:?}"
+                        ));
                     }
                 }
                 Ok(())
@@ -197,7 +272,10 @@ fn element(export: &Export, index: usize) -> *mut u8 {
         at += (rest % dim) as isize * stride;
         rest /= dim;
     }
-    export.ptr().as_ptr().wrapping_offset(at * export.dtype().itemsize() as isize)
+    export
+        .ptr()
+        .as_ptr()
+        .wrapping_offset(at * export.dtype().itemsize() as isize)
 }
 
 /// A foreign array over exported memory, which it keeps alive.
@@ -206,12 +284,21 @@ fn adopt(ctx: &Context, export: Arc<Export>) -> Result<Array> {
     let (mut low, mut high) = (0isize, 0isize);
     for (&dim, &stride) in export.shape().iter().zip(export.strides()) {
         let reach = (dim as isize - 1) * stride;
-        if reach < 0 { low += reach } else { high += reach }
+        if reach < 0 {
+            low += reach
+        } else {
+            high += reach
+        }
     }
     let empty = export.shape().contains(&0);
-    let (low, count) = if empty { (0, 0) } else { (low, (high - low + 1) as usize) };
+    let (low, count) = if empty {
+        (0, 0)
+    } else {
+        (low, (high - low + 1) as usize)
+    };
     let layout = Layout::new(export.shape(), export.strides(), low.unsigned_abs());
-    let start = NonNull::new(export.ptr().as_ptr().wrapping_offset(low * size as isize)).expect("memory");
+    let start =
+        NonNull::new(export.ptr().as_ptr().wrapping_offset(low * size as isize)).expect("memory");
     let writable = !export.is_read_only();
     // SAFETY: the export keeps the memory valid and in place.
     let memory = unsafe { ForeignMemory::new(start, count * size, Box::new(export)) };
@@ -222,7 +309,12 @@ fn adopt(ctx: &Context, export: Arc<Export>) -> Result<Array> {
 fn view(x: &Array, kind: &ViewKind) -> Result<Array> {
     let layout = x.layout();
     Ok(x.view(match kind {
-        ViewKind::Slice { axis, start, step, len } => layout.slice(*axis, *start, *step, *len),
+        ViewKind::Slice {
+            axis,
+            start,
+            step,
+            len,
+        } => layout.slice(*axis, *start, *step, *len),
         ViewKind::Select { axis, index } => layout.select(*axis, *index),
         ViewKind::Flip { axis } => layout.flip(*axis),
         ViewKind::Permute { axes } => layout.permute(axes),
@@ -271,7 +363,9 @@ fn compare(id: u32, want: &View, got: &Array, bytes: &[u8]) -> std::result::Resu
     let values = values_of(got.dtype(), bytes);
     for (i, (want, got)) in want.values().iter().zip(&values).enumerate() {
         if !want.accepts(got) {
-            return Err(format!("element {i} of array {id} is {got:?}, not {want:?}"));
+            return Err(format!(
+                "element {i} of array {id} is {got:?}, not {want:?}"
+            ));
         }
     }
     Ok(())
@@ -297,23 +391,29 @@ fn canonical(dtype: DType, bytes: Vec<u8>) -> Vec<u8> {
 /// What differs, and at which step.
 pub fn run(contexts: &[Context], program: &[Step]) -> std::result::Result<Trace, String> {
     let mut model = Model::default();
-    let mut machine =
-        Machine { contexts, arrays: BTreeMap::new(), memories: BTreeMap::new(), exports: BTreeMap::new() };
+    let mut machine = Machine {
+        contexts,
+        arrays: BTreeMap::new(),
+        memories: BTreeMap::new(),
+        exports: BTreeMap::new(),
+    };
     for (i, step) in program.iter().enumerate() {
         let Ok(want) = model.step(step) else {
             // A shortened program may name what is no longer made.
             return Ok(Trace::new());
         };
-        let got = catch_unwind(AssertUnwindSafe(|| machine.step(step)));
-        let got = got.map_err(|panic| format!("step {i}, {step:?}: panicked: {}", message(&*panic)))?;
+        let got = caught(|| machine.step(step))
+            .map_err(|panic| format!("step {i}, {step:?}: {panic}"))?;
         check_outcome(&want, &got).map_err(|e| format!("step {i}, {step:?}: {e}"))?;
-        machine.observe(&model, step).map_err(|e| format!("step {i}, {step:?}: {e}"))?;
+        machine
+            .observe(&model, step)
+            .map_err(|e| format!("step {i}, {step:?}: {e}"))?;
     }
     let mut trace = Trace::new();
     for (id, want) in &model.arrays {
         let got = &machine.arrays[id];
-        let bytes = catch_unwind(AssertUnwindSafe(|| got.to_bytes()))
-            .map_err(|panic| format!("reading array {id}: panicked: {}", message(&*panic)))?
+        let bytes = caught(|| got.to_bytes())
+            .map_err(|panic| format!("reading array {id}: {panic}"))?
             .map_err(|e| format!("reading array {id}: {e}"))?;
         compare(*id, want, got, &bytes)?;
         trace.insert(*id, canonical(want.dtype(), bytes));
@@ -321,9 +421,28 @@ pub fn run(contexts: &[Context], program: &[Step]) -> std::result::Result<Trace,
     Ok(trace)
 }
 
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()
+thread_local! {
+    /// While a program runs, its panics are taken down here instead of being printed.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`; a panic becomes an error that says where it was.
+fn caught<R>(work: impl FnOnce() -> R) -> std::result::Result<R, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let expected =
+                PANIC.with_borrow_mut(|slot| slot.as_mut().map(|s| *s = info.to_string()));
+            if expected.is_none() {
+                print(info);
+            }
+        }));
+    });
+    PANIC.set(Some(String::new()));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    let report = PANIC.take().unwrap_or_default();
+    result.map_err(|_| report)
 }
 
 fn check_outcome(want: &Outcome, got: &Result<()>) -> std::result::Result<(), String> {
@@ -401,5 +520,9 @@ pub fn shrink(configs: &[Config], program: &[Step]) -> (Vec<Step>, String) {
 
 /// A program as a list of steps, for a person.
 pub fn listing(program: &[Step]) -> String {
-    program.iter().enumerate().map(|(i, step)| format!("  {i:2}  {step:?}\n")).collect()
+    program
+        .iter()
+        .enumerate()
+        .map(|(i, step)| format!("  {i:2}  {step:?}\n"))
+        .collect()
 }

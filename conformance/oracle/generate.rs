@@ -28,9 +28,17 @@ struct Generator {
 /// The program of a seed.
 pub fn generate(seed: u64) -> Vec<Step> {
     let mut rng = Rng::new(seed);
-    let dtypes = (0..1 + rng.below(3)).map(|_| rng.pick(&DType::ALL)).collect();
+    let dtypes = (0..1 + rng.below(3))
+        .map(|_| rng.pick(&DType::ALL))
+        .collect();
     let length = 6 + rng.below(40);
-    let mut g = Generator { rng, model: Model::default(), next: 0, dtypes, steps: Vec::new() };
+    let mut g = Generator {
+        rng,
+        model: Model::default(),
+        next: 0,
+        dtypes,
+        steps: Vec::new(),
+    };
     while g.steps.len() < length {
         if let Some(step) = g.draw() {
             let drop = g.temporary(&step);
@@ -68,9 +76,18 @@ impl Generator {
         let used: Vec<Id> = match step {
             Step::Apply { args, .. } => args
                 .iter()
-                .filter_map(|a| if let Operand::Array(id) = a { Some(*id) } else { None })
+                .filter_map(|a| {
+                    if let Operand::Array(id) = a {
+                        Some(*id)
+                    } else {
+                        None
+                    }
+                })
                 .collect(),
-            Step::Cast { of, .. } | Step::Reduce { of, .. } | Step::View { of, .. } | Step::Copy { of, .. } => {
+            Step::Cast { of, .. }
+            | Step::Reduce { of, .. }
+            | Step::View { of, .. }
+            | Step::Copy { of, .. } => {
                 vec![*of]
             }
             Step::Assign { from, .. } => vec![*from],
@@ -83,14 +100,19 @@ impl Generator {
     }
 
     fn dtype(&mut self) -> DType {
-        if self.rng.chance(90) { self.rng.pick(&self.dtypes.clone()) } else { self.rng.pick(&DType::ALL) }
+        if self.rng.chance(90) {
+            self.rng.pick(&self.dtypes.clone())
+        } else {
+            self.rng.pick(&DType::ALL)
+        }
     }
 
     fn shape(&mut self) -> Vec<usize> {
         loop {
             let ndim = self.rng.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 4]);
-            let shape: Vec<usize> =
-                (0..ndim).map(|_| self.rng.pick(&[0, 1, 1, 2, 2, 3, 3, 4, 5, 6])).collect();
+            let shape: Vec<usize> = (0..ndim)
+                .map(|_| self.rng.pick(&[0, 1, 1, 2, 2, 3, 3, 4, 5, 6]))
+                .collect();
             if shape.iter().product::<usize>() <= MOST_ELEMENTS {
                 return shape;
             }
@@ -120,7 +142,11 @@ impl Generator {
             }
             71..=74 => {
                 let (of, dtype) = (self.any()?, self.dtype());
-                Some(Step::Cast { id: self.id(), of, dtype })
+                Some(Step::Cast {
+                    id: self.id(),
+                    of,
+                    dtype,
+                })
             }
             75..=80 => self.draw_reduce(),
             81..=83 => {
@@ -129,7 +155,11 @@ impl Generator {
             }
             84..=85 => {
                 let (of, ctx) = (self.any()?, self.rng.below(CONTEXTS));
-                Some(Step::Relabel { id: self.id(), of, ctx })
+                Some(Step::Relabel {
+                    id: self.id(),
+                    of,
+                    ctx,
+                })
             }
             86 => {
                 let of = self.any()?;
@@ -143,16 +173,41 @@ impl Generator {
     }
 
     fn create(&mut self) -> Step {
-        let (id, ctx, dtype, shape) = (self.id(), self.rng.below(CONTEXTS), self.dtype(), self.shape());
+        let (id, ctx, dtype, shape) = (
+            self.id(),
+            self.rng.below(CONTEXTS),
+            self.dtype(),
+            self.shape(),
+        );
         let size = shape.iter().product();
         match self.rng.below(10) {
-            0 => Step::Full { id, ctx, dtype, shape, value: value(&mut self.rng, dtype) },
+            0 => Step::Full {
+                id,
+                ctx,
+                dtype,
+                shape,
+                value: value(&mut self.rng, dtype),
+            },
             1 | 2 => {
                 let values = self.values(dtype, size);
                 let (memory, writable) = (self.id(), self.rng.chance(85));
-                Step::Foreign { id, ctx, memory, dtype, shape, values, writable }
+                Step::Foreign {
+                    id,
+                    ctx,
+                    memory,
+                    dtype,
+                    shape,
+                    values,
+                    writable,
+                }
             }
-            _ => Step::New { id, ctx, dtype, values: self.values(dtype, size), shape },
+            _ => Step::New {
+                id,
+                ctx,
+                dtype,
+                values: self.values(dtype, size),
+                shape,
+            },
         }
     }
 
@@ -160,7 +215,11 @@ impl Generator {
         let of = self.any()?;
         let x = self.model.arrays[&of].clone();
         let kind = self.view_kind(&x)?;
-        Some(Step::View { id: self.id(), of, kind })
+        Some(Step::View {
+            id: self.id(),
+            of,
+            kind,
+        })
     }
 
     fn view_kind(&mut self, x: &View) -> Option<ViewKind> {
@@ -168,9 +227,10 @@ impl Generator {
         let axis = if ndim > 0 { self.rng.below(ndim) } else { 0 };
         match self.rng.below(12) {
             0..=3 if ndim > 0 => Some(self.slice(axis, x.shape[axis])),
-            4 if ndim > 0 && x.shape[axis] > 0 => {
-                Some(ViewKind::Select { axis, index: self.rng.below(x.shape[axis]) })
-            }
+            4 if ndim > 0 && x.shape[axis] > 0 => Some(ViewKind::Select {
+                axis,
+                index: self.rng.below(x.shape[axis]),
+            }),
             5 if ndim > 0 => Some(ViewKind::Flip { axis }),
             6 | 7 if ndim > 1 => {
                 let mut axes: Vec<usize> = (0..ndim).collect();
@@ -179,7 +239,9 @@ impl Generator {
                 }
                 Some(ViewKind::Permute { axes })
             }
-            8 if ndim < MOST_DIMENSIONS => Some(ViewKind::NewAxis { axis: self.rng.below(ndim + 1) }),
+            8 if ndim < MOST_DIMENSIONS => Some(ViewKind::NewAxis {
+                axis: self.rng.below(ndim + 1),
+            }),
             9 => {
                 let mut shape = x.shape.clone();
                 for dim in shape.iter_mut().filter(|d| **d == 1) {
@@ -188,7 +250,8 @@ impl Generator {
                 if ndim < MOST_DIMENSIONS && self.rng.chance(50) {
                     shape.insert(0, self.rng.pick(&[1, 2, 3]));
                 }
-                (shape.iter().product::<usize>() <= MOST_ELEMENTS).then_some(ViewKind::Broadcast { shape })
+                (shape.iter().product::<usize>() <= MOST_ELEMENTS)
+                    .then_some(ViewKind::Broadcast { shape })
             }
             10 if ndim > 1 => {
                 let (a, b) = (axis, (axis + 1 + self.rng.below(ndim - 1)) % ndim);
@@ -196,13 +259,20 @@ impl Generator {
                 let reach = (-k).max(0) as usize <= x.shape[a] && k.max(0) as usize <= x.shape[b];
                 reach.then_some(ViewKind::Diagonal { k, a, b })
             }
-            _ => Some(ViewKind::Reshape { shape: self.factors(x.size()) }),
+            _ => Some(ViewKind::Reshape {
+                shape: self.factors(x.size()),
+            }),
         }
     }
 
     fn slice(&mut self, axis: usize, dim: usize) -> ViewKind {
         if dim == 0 || self.rng.chance(5) {
-            return ViewKind::Slice { axis, start: 0, step: 1, len: 0 };
+            return ViewKind::Slice {
+                axis,
+                start: 0,
+                step: 1,
+                len: 0,
+            };
         }
         let step = self.rng.pick(&[1, 1, 1, 2, 3, -1, -1, -2]);
         let start = if self.rng.chance(40) {
@@ -212,8 +282,17 @@ impl Generator {
         };
         let room = if step > 0 { dim - 1 - start } else { start };
         let most = room / (step as isize).unsigned_abs() + 1;
-        let len = if self.rng.chance(60) { most } else { 1 + self.rng.below(most) };
-        ViewKind::Slice { axis, start, step, len }
+        let len = if self.rng.chance(60) {
+            most
+        } else {
+            1 + self.rng.below(most)
+        };
+        ViewKind::Slice {
+            axis,
+            start,
+            step,
+            len,
+        }
     }
 
     /// A random shape of `size` elements.
@@ -253,7 +332,12 @@ impl Generator {
             .map(|(id, _)| *id)
             .collect();
         // Now and then one that does not fit: the error must leave everything as it is.
-        if self.rng.chance(2) { self.any() } else { Some(self.rng.pick(&fits)) }.map(Operand::Array)
+        if self.rng.chance(2) {
+            self.any()
+        } else {
+            Some(self.rng.pick(&fits))
+        }
+        .map(Operand::Array)
     }
 
     fn scalar(&mut self, op: Op) -> Weak {
@@ -261,10 +345,22 @@ impl Generator {
             0 => Weak::Bool(self.rng.chance(50)),
             1..=6 => {
                 let small = self.rng.below(7) as i128 - (if op == Op::Pow { 0 } else { 2 });
-                Weak::Int(if self.rng.chance(5) { self.rng.pick(&[300, -1, 1 << 40, 1 << 70]) } else { small })
+                Weak::Int(if self.rng.chance(5) {
+                    self.rng.pick(&[300, -1, 1 << 40, 1 << 70])
+                } else {
+                    small
+                })
             }
-            7..=10 => Weak::Float(self.rng.pick(&[0.5, 2.0, -1.5, 0.0, f64::INFINITY, f64::NAN, 3.0])),
-            _ => Weak::Complex(Complex64::new(self.rng.pick(&[0.0, 1.0, -2.0]), self.rng.pick(&[0.0, 1.0]))),
+            7..=10 => {
+                Weak::Float(
+                    self.rng
+                        .pick(&[0.5, 2.0, -1.5, 0.0, f64::INFINITY, f64::NAN, 3.0]),
+                )
+            }
+            _ => Weak::Complex(Complex64::new(
+                self.rng.pick(&[0.0, 1.0, -2.0]),
+                self.rng.pick(&[0.0, 1.0]),
+            )),
         }
     }
 
@@ -272,8 +368,19 @@ impl Generator {
     fn op(&mut self, arity: usize, dtype: DType) -> Op {
         loop {
             let row = &Op::TABLE[self.rng.below(Op::TABLE.len())];
-            let common = [Op::Add, Op::Multiply, Op::Subtract, Op::Maximum, Op::Negative, Op::Square];
-            let op = if self.rng.chance(50) { self.rng.pick(&common) } else { row.op };
+            let common = [
+                Op::Add,
+                Op::Multiply,
+                Op::Subtract,
+                Op::Maximum,
+                Op::Negative,
+                Op::Square,
+            ];
+            let op = if self.rng.chance(50) {
+                self.rng.pick(&common)
+            } else {
+                row.op
+            };
             let legal = op.result(super::promote::compute(op, dtype)).is_some();
             if op.info().arity == arity && (legal || self.rng.chance(3)) {
                 return op;
@@ -294,16 +401,31 @@ impl Generator {
                     .filter(|(_, v)| v.dtype() == DType::Bool)
                     .map(|(id, _)| *id)
                     .collect::<Vec<_>>();
-                let mask = if mask.is_empty() { x } else { self.rng.pick(&mask) };
-                let (a, b) = (self.partner(mask, Op::Select)?, self.partner(mask, Op::Select)?);
+                let mask = if mask.is_empty() {
+                    x
+                } else {
+                    self.rng.pick(&mask)
+                };
+                let (a, b) = (
+                    self.partner(mask, Op::Select)?,
+                    self.partner(mask, Op::Select)?,
+                );
                 vec![Operand::Array(mask), a, b]
             }
             _ => {
                 let y = self.partner(x, Op::Add)?;
-                if self.rng.chance(70) { vec![Operand::Array(x), y] } else { vec![y, Operand::Array(x)] }
+                if self.rng.chance(70) {
+                    vec![Operand::Array(x), y]
+                } else {
+                    vec![y, Operand::Array(x)]
+                }
             }
         };
-        let op = if args.len() == 3 { Op::Select } else { self.op(args.len(), dtype) };
+        let op = if args.len() == 3 {
+            Op::Select
+        } else {
+            self.op(args.len(), dtype)
+        };
         // Every array must broadcast with every other within the bound on size.
         let shapes: Vec<Vec<usize>> = args
             .iter()
@@ -314,7 +436,11 @@ impl Generator {
             .collect();
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         let size = super::array::broadcast(&shapes).map_or(0, |s| s.iter().product());
-        (size <= MOST_ELEMENTS && self.settled(op, &args)).then(|| Step::Apply { id: self.id(), op, args })
+        (size <= MOST_ELEMENTS && self.settled(op, &args)).then(|| Step::Apply {
+            id: self.id(),
+            op,
+            args,
+        })
     }
 
     /// Whether it is certain that the operation succeeds or fails: no exponent is uncertain.
@@ -331,7 +457,8 @@ impl Generator {
         let dtype = self.model.arrays[&to].dtype();
         let op = self.op(2, dtype);
         let from = self.partner(to, op)?;
-        self.settled(op, &[Operand::Array(to), from]).then_some(Step::InPlace { op, to, from })
+        self.settled(op, &[Operand::Array(to), from])
+            .then_some(Step::InPlace { op, to, from })
     }
 
     fn draw_assign(&mut self) -> Option<Step> {
@@ -360,13 +487,30 @@ impl Generator {
 
     fn draw_reduce(&mut self) -> Option<Step> {
         let of = self.any()?;
-        let (ndim, fold) = (self.model.arrays[&of].shape.len(), self.rng.pick(&Fold::ALL));
+        let (ndim, fold) = (
+            self.model.arrays[&of].shape.len(),
+            self.rng.pick(&Fold::ALL),
+        );
         let axes: Vec<usize> = match fold {
-            Fold::ArgMin | Fold::ArgMax if ndim > 0 && self.rng.chance(60) => vec![self.rng.below(ndim)],
+            Fold::ArgMin | Fold::ArgMax if ndim > 0 && self.rng.chance(60) => {
+                vec![self.rng.below(ndim)]
+            }
             Fold::ArgMin | Fold::ArgMax => (0..ndim).collect(),
             _ => (0..ndim).filter(|_| self.rng.chance(60)).collect(),
         };
-        Some(Step::Reduce { id: self.id(), fold, of, axes, keepdims: self.rng.chance(40) })
+        // What an empty array is reduced to need not be empty, nor small.
+        let shape = &self.model.arrays[&of].shape;
+        let kept = (0..ndim).filter(|a| !axes.contains(a)).map(|a| shape[a]);
+        if kept.product::<usize>() > MOST_ELEMENTS {
+            return None;
+        }
+        Some(Step::Reduce {
+            id: self.id(),
+            fold,
+            of,
+            axes,
+            keepdims: self.rng.chance(40),
+        })
     }
 
     /// Steps in which memory is shared with the outside.
@@ -384,14 +528,29 @@ impl Generator {
                 if view.read_only || view.size() == 0 {
                     return None;
                 }
-                let (index, value) = (self.rng.below(view.size()), value(&mut self.rng, view.dtype()));
-                Some(Step::ExportWrite { export, index, value })
+                let (index, value) = (
+                    self.rng.below(view.size()),
+                    value(&mut self.rng, view.dtype()),
+                );
+                Some(Step::ExportWrite {
+                    export,
+                    index,
+                    value,
+                })
             }
-            3 if !exports.is_empty() => Some(Step::ExportRead { export: self.rng.pick(&exports) }),
-            4 if !exports.is_empty() => Some(Step::DropExport { export: self.rng.pick(&exports) }),
+            3 if !exports.is_empty() => Some(Step::ExportRead {
+                export: self.rng.pick(&exports),
+            }),
+            4 if !exports.is_empty() => Some(Step::DropExport {
+                export: self.rng.pick(&exports),
+            }),
             5 if !exports.is_empty() => {
                 let (export, ctx) = (self.rng.pick(&exports), self.rng.below(CONTEXTS));
-                Some(Step::Adopt { id: self.id(), ctx, export })
+                Some(Step::Adopt {
+                    id: self.id(),
+                    ctx,
+                    export,
+                })
             }
             6 if !memories.is_empty() => {
                 let memory = self.rng.pick(&memories);
@@ -399,11 +558,21 @@ impl Generator {
                 if size == 0 {
                     return None;
                 }
-                let ViewKind::Slice { start, step, len, .. } = self.slice(0, size) else {
+                let ViewKind::Slice {
+                    start, step, len, ..
+                } = self.slice(0, size)
+                else {
                     return None;
                 };
                 let ctx = self.rng.below(CONTEXTS);
-                Some(Step::ForeignAgain { id: self.id(), ctx, memory, start, step, len })
+                Some(Step::ForeignAgain {
+                    id: self.id(),
+                    ctx,
+                    memory,
+                    start,
+                    step,
+                    len,
+                })
             }
             _ if !memories.is_empty() => {
                 let memory = self.rng.pick(&memories);
@@ -413,7 +582,11 @@ impl Generator {
                     return None;
                 }
                 let index = self.rng.below(size);
-                Some(Step::OwnerWrite { memory, index, value: value(&mut self.rng, dtype) })
+                Some(Step::OwnerWrite {
+                    memory,
+                    index,
+                    value: value(&mut self.rng, dtype),
+                })
             }
             _ => None,
         }

@@ -16,7 +16,12 @@ pub type Id = u32;
 #[derive(Clone, PartialEq, Debug)]
 pub enum ViewKind {
     /// `len` elements from `start` in steps of `step` along `axis`.
-    Slice { axis: usize, start: usize, step: isize, len: usize },
+    Slice {
+        axis: usize,
+        start: usize,
+        step: isize,
+        len: usize,
+    },
     /// One element along `axis`, which disappears.
     Select { axis: usize, index: usize },
     /// The order along `axis` reversed.
@@ -46,36 +51,126 @@ pub enum Operand {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)]
 pub enum Step {
-    New { id: Id, ctx: usize, dtype: DType, shape: Vec<usize>, values: Vec<Value> },
-    Full { id: Id, ctx: usize, dtype: DType, shape: Vec<usize>, value: Value },
+    New {
+        id: Id,
+        ctx: usize,
+        dtype: DType,
+        shape: Vec<usize>,
+        values: Vec<Value>,
+    },
+    Full {
+        id: Id,
+        ctx: usize,
+        dtype: DType,
+        shape: Vec<usize>,
+        value: Value,
+    },
     /// Memory of somebody else and an array over it.
-    Foreign { id: Id, ctx: usize, memory: Id, dtype: DType, shape: Vec<usize>, values: Vec<Value>, writable: bool },
+    Foreign {
+        id: Id,
+        ctx: usize,
+        memory: Id,
+        dtype: DType,
+        shape: Vec<usize>,
+        values: Vec<Value>,
+        writable: bool,
+    },
     /// Another array over the elements of foreign memory from `start` on, in steps of `step`.
-    ForeignAgain { id: Id, ctx: usize, memory: Id, start: usize, step: isize, len: usize },
+    ForeignAgain {
+        id: Id,
+        ctx: usize,
+        memory: Id,
+        start: usize,
+        step: isize,
+        len: usize,
+    },
     /// The owner of foreign memory writes into it.
-    OwnerWrite { memory: Id, index: usize, value: Value },
-    View { id: Id, of: Id, kind: ViewKind },
-    Clone { id: Id, of: Id },
-    Relabel { id: Id, of: Id, ctx: usize },
-    ReadOnly { id: Id, of: Id },
-    Copy { id: Id, of: Id },
-    Cast { id: Id, of: Id, dtype: DType },
-    Apply { id: Id, op: Op, args: Vec<Operand> },
-    Reduce { id: Id, fold: Fold, of: Id, axes: Vec<usize>, keepdims: bool },
-    Assign { to: Id, from: Id },
-    InPlace { op: Op, to: Id, from: Operand },
-    Export { id: Id, of: Id },
+    OwnerWrite {
+        memory: Id,
+        index: usize,
+        value: Value,
+    },
+    View {
+        id: Id,
+        of: Id,
+        kind: ViewKind,
+    },
+    Clone {
+        id: Id,
+        of: Id,
+    },
+    Relabel {
+        id: Id,
+        of: Id,
+        ctx: usize,
+    },
+    ReadOnly {
+        id: Id,
+        of: Id,
+    },
+    Copy {
+        id: Id,
+        of: Id,
+    },
+    Cast {
+        id: Id,
+        of: Id,
+        dtype: DType,
+    },
+    Apply {
+        id: Id,
+        op: Op,
+        args: Vec<Operand>,
+    },
+    Reduce {
+        id: Id,
+        fold: Fold,
+        of: Id,
+        axes: Vec<usize>,
+        keepdims: bool,
+    },
+    Assign {
+        to: Id,
+        from: Id,
+    },
+    InPlace {
+        op: Op,
+        to: Id,
+        from: Operand,
+    },
+    Export {
+        id: Id,
+        of: Id,
+    },
     /// Whoever holds the export writes its element `index`.
-    ExportWrite { export: Id, index: usize, value: Value },
+    ExportWrite {
+        export: Id,
+        index: usize,
+        value: Value,
+    },
     /// Whoever holds the export reads all of it.
-    ExportRead { export: Id },
+    ExportRead {
+        export: Id,
+    },
     /// The exported memory comes back as a foreign array.
-    Adopt { id: Id, ctx: usize, export: Id },
-    DropExport { export: Id },
-    Realise { of: Id },
+    Adopt {
+        id: Id,
+        ctx: usize,
+        export: Id,
+    },
+    DropExport {
+        export: Id,
+    },
+    Realise {
+        of: Id,
+    },
     /// Its values are compared at once.
-    Read { of: Id },
-    Drop { of: Id },
+    Read {
+        of: Id,
+    },
+    Drop {
+        of: Id,
+    },
 }
 
 /// The state of the oracle.
@@ -107,44 +202,98 @@ impl Model {
     /// [`Dangling`] where the step names what is not there.
     pub fn step(&mut self, step: &Step) -> Result<Outcome, Dangling> {
         let (id, made) = match step {
-            Step::New { id, ctx, dtype, shape, values } => {
-                (*id, View::new(*dtype, shape, values.clone(), *ctx))
-            }
-            Step::Full { id, ctx, dtype, shape, value } => {
+            Step::New {
+                id,
+                ctx,
+                dtype,
+                shape,
+                values,
+            } => (*id, View::new(*dtype, shape, values.clone(), *ctx)),
+            Step::Full {
+                id,
+                ctx,
+                dtype,
+                shape,
+                value,
+            } => {
                 let size = shape.iter().product();
                 (*id, View::new(*dtype, shape, vec![*value; size], *ctx))
             }
-            Step::Foreign { id, ctx, memory, dtype, shape, values, writable } => {
+            Step::Foreign {
+                id,
+                ctx,
+                memory,
+                dtype,
+                shape,
+                values,
+                writable,
+            } => {
                 let flat = View::new(*dtype, &[values.len()], values.clone(), *ctx);
                 self.memories.insert(*memory, flat.clone());
-                (*id, View { shape: shape.clone(), read_only: !writable, ..flat })
+                (
+                    *id,
+                    View {
+                        shape: shape.clone(),
+                        read_only: !writable,
+                        ..flat
+                    },
+                )
             }
-            Step::ForeignAgain { id, ctx, memory, start, step, len } => {
+            Step::ForeignAgain {
+                id,
+                ctx,
+                memory,
+                start,
+                step,
+                len,
+            } => {
                 let flat = self.memories.get(memory).ok_or(Dangling)?;
-                let view = flat.view(vec![*len], |i| vec![(*start as isize + i[0] as isize * step) as usize]);
+                let view = flat.view(vec![*len], |i| {
+                    vec![(*start as isize + i[0] as isize * step) as usize]
+                });
                 (*id, View { ctx: *ctx, ..view })
             }
-            Step::OwnerWrite { memory, index, value } => {
+            Step::OwnerWrite {
+                memory,
+                index,
+                value,
+            } => {
                 let flat = self.memories.get(memory).ok_or(Dangling)?;
                 flat.cells.values.borrow_mut()[*index] = *value;
                 return Ok(Ok(()));
             }
             Step::View { id, of, kind } => (*id, view(self.array(*of)?, kind)),
             Step::Clone { id, of } => (*id, self.array(*of)?.clone()),
-            Step::Relabel { id, of, ctx } => (*id, View { ctx: *ctx, ..self.array(*of)?.clone() }),
-            Step::ReadOnly { id, of } => (*id, View { read_only: true, ..self.array(*of)?.clone() }),
+            Step::Relabel { id, of, ctx } => (
+                *id,
+                View {
+                    ctx: *ctx,
+                    ..self.array(*of)?.clone()
+                },
+            ),
+            Step::ReadOnly { id, of } => (
+                *id,
+                View {
+                    read_only: true,
+                    ..self.array(*of)?.clone()
+                },
+            ),
             Step::Copy { id, of } => (*id, self.array(*of)?.copy()),
             Step::Cast { id, of, dtype } => (*id, self.array(*of)?.astype(*dtype)),
             Step::Apply { id, op, args } => match self.apply(*op, args)? {
                 Ok(made) => (*id, made),
                 Err(kinds) => return Ok(Err(kinds)),
             },
-            Step::Reduce { id, fold, of, axes, keepdims } => {
-                match reduce(*fold, self.array(*of)?, axes, *keepdims) {
-                    Ok(made) => (*id, made),
-                    Err(kinds) => return Ok(Err(kinds)),
-                }
-            }
+            Step::Reduce {
+                id,
+                fold,
+                of,
+                axes,
+                keepdims,
+            } => match reduce(*fold, self.array(*of)?, axes, *keepdims) {
+                Ok(made) => (*id, made),
+                Err(kinds) => return Ok(Err(kinds)),
+            },
             Step::Assign { to, from } => return Ok(assign(self.array(*to)?, self.array(*from)?)),
             Step::InPlace { op, to, from } => return self.in_place(*op, *to, *from),
             Step::Export { id, of } => {
@@ -152,7 +301,11 @@ impl Model {
                 self.exports.insert(*id, view);
                 return Ok(Ok(()));
             }
-            Step::ExportWrite { export, index, value } => {
+            Step::ExportWrite {
+                export,
+                index,
+                value,
+            } => {
                 let view = self.exports.get(export).ok_or(Dangling)?;
                 view.cells.values.borrow_mut()[view.at[*index]] = *value;
                 return Ok(Ok(()));
@@ -162,7 +315,13 @@ impl Model {
             }
             Step::Adopt { id, ctx, export } => {
                 let view = self.exports.get(export).ok_or(Dangling)?;
-                (*id, View { ctx: *ctx, ..view.clone() })
+                (
+                    *id,
+                    View {
+                        ctx: *ctx,
+                        ..view.clone()
+                    },
+                )
             }
             Step::DropExport { export } => {
                 return self.exports.remove(export).map(|_| Ok(())).ok_or(Dangling);
@@ -222,7 +381,12 @@ pub fn view(x: &View, kind: &ViewKind) -> View {
         source
     };
     match kind {
-        ViewKind::Slice { axis, start, step, len } => {
+        ViewKind::Slice {
+            axis,
+            start,
+            step,
+            len,
+        } => {
             shape[*axis] = *len;
             x.view(shape, |index| {
                 let mut source = index.to_vec();
@@ -253,15 +417,24 @@ pub fn view(x: &View, kind: &ViewKind) -> View {
             shape.insert(*axis, 1);
             x.reshape(&shape)
         }
-        ViewKind::Broadcast { shape } => x.broadcast_to(shape).expect("a shape that it broadcasts to"),
+        ViewKind::Broadcast { shape } => x
+            .broadcast_to(shape)
+            .expect("a shape that it broadcasts to"),
         ViewKind::Diagonal { k, a, b } => {
             let first = ((-k).max(0) as usize, (*k).max(0) as usize);
-            let len = x.shape[*a].saturating_sub(first.0).min(x.shape[*b].saturating_sub(first.1));
-            let mut shape: Vec<usize> =
-                (0..x.shape.len()).filter(|d| d != a && d != b).map(|d| x.shape[d]).collect();
+            let len = x.shape[*a]
+                .saturating_sub(first.0)
+                .min(x.shape[*b].saturating_sub(first.1));
+            let mut shape: Vec<usize> = (0..x.shape.len())
+                .filter(|d| d != a && d != b)
+                .map(|d| x.shape[d])
+                .collect();
             shape.push(len);
             x.view(shape, |index| {
-                let (&i, mut rest) = index.split_last().map(|(i, r)| (i, r.iter())).expect("the diagonal");
+                let (&i, mut rest) = index
+                    .split_last()
+                    .map(|(i, r)| (i, r.iter()))
+                    .expect("the diagonal");
                 (0..x.shape.len())
                     .map(|d| match d {
                         d if d == *a => first.0 + i,
@@ -273,7 +446,14 @@ pub fn view(x: &View, kind: &ViewKind) -> View {
         }
         ViewKind::Reshape { shape } => {
             let view = x.reshape(shape);
-            if view.is_strided() { view } else { View { read_only: false, ..view.copy() } }
+            if view.is_strided() {
+                view
+            } else {
+                View {
+                    read_only: false,
+                    ..view.copy()
+                }
+            }
         }
     }
 }
@@ -297,7 +477,11 @@ fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
     };
     let dtype = compute(op, common);
     let mut kinds = Vec::new();
-    let shapes: Vec<&[usize]> = args.iter().filter_map(|a| a.ok()).map(|v| &v.shape[..]).collect();
+    let shapes: Vec<&[usize]> = args
+        .iter()
+        .filter_map(|a| a.ok())
+        .map(|v| &v.shape[..])
+        .collect();
     let shape = broadcast(&shapes);
     if shape.is_none() {
         kinds.push(ErrorKind::Shape);
@@ -315,7 +499,12 @@ fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
             Ok(view) => {
                 if let Some(shape) = &shape {
                     let values = view.broadcast_to(shape).expect("the common shape").values();
-                    columns.push(values.into_iter().map(|v| v.cast(view.dtype(), to)).collect());
+                    columns.push(
+                        values
+                            .into_iter()
+                            .map(|v| v.cast(view.dtype(), to))
+                            .collect(),
+                    );
                 }
             }
             Err(scalar) => match weak_value(*scalar, to) {
@@ -325,10 +514,16 @@ fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
                 }
                 Err(kind) => {
                     // A comparison with a number out of range has an answer all the same.
-                    if let (Some(answer), Some(shape)) = (outside(op, i == 0, *scalar, to), &shape) {
+                    if let (Some(answer), Some(shape)) = (outside(op, i == 0, *scalar, to), &shape)
+                    {
                         let ctx = arrays().next().map_or(0, |v| v.ctx);
                         let size = shape.iter().product();
-                        return Ok(View::new(DType::Bool, shape, vec![answer.into(); size], ctx));
+                        return Ok(View::new(
+                            DType::Bool,
+                            shape,
+                            vec![answer.into(); size],
+                            ctx,
+                        ));
                     }
                     kinds.push(kind);
                 }
@@ -360,7 +555,11 @@ fn weak_value(scalar: Weak, dtype: DType) -> Result<Value, ErrorKind> {
         Weak::Bool(v) => Ok(Value::Bool(v).cast(DType::Bool, dtype)),
         Weak::Int(v) if integer => {
             let (low, high) = int_range(dtype);
-            if (low..=high).contains(&v) { Ok(Value::Int(v)) } else { Err(ErrorKind::Overflow) }
+            if (low..=high).contains(&v) {
+                Ok(Value::Int(v))
+            } else {
+                Err(ErrorKind::Overflow)
+            }
         }
         Weak::Int(v) => Ok(Value::Int(v).cast(DType::I64, dtype)),
         Weak::Float(v) if integer && v.is_nan() => Err(ErrorKind::Value),

@@ -28,7 +28,11 @@ pub fn join(a: DType, b: DType) -> DType {
     match (rank(low), rank(high)) {
         (0, _) => high,
         (1, 1) if a.kind() == b.kind() => {
-            if a.itemsize() >= b.itemsize() { a } else { b }
+            if a.itemsize() >= b.itemsize() {
+                a
+            } else {
+                b
+            }
         }
         (1, 1) => {
             let (signed, unsigned) = if a.is(Kinds::SIGNED) { (a, b) } else { (b, a) };

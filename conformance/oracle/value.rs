@@ -86,7 +86,11 @@ pub fn spacing(dtype: DType, v: f64) -> f64 {
     if !v.is_finite() {
         return 0.0;
     }
-    let exponent = if v == 0.0 { lowest } else { ilogb(v).max(lowest) };
+    let exponent = if v == 0.0 {
+        lowest
+    } else {
+        ilogb(v).max(lowest)
+    };
     // In two factors, so that the spacing of the smallest numbers does not underflow on the way.
     2f64.powi(exponent) * 2f64.powi(-digits)
 }
@@ -132,7 +136,9 @@ impl Value {
             DType::F16 => read::<f16>(b).to_f64().into(),
             DType::F32 => (read::<f32>(b) as f64).into(),
             DType::F64 => read::<f64>(b).into(),
-            DType::C64 => Complex64::new(read::<f32>(&b[..4]) as f64, read::<f32>(&b[4..]) as f64).into(),
+            DType::C64 => {
+                Complex64::new(read::<f32>(&b[..4]) as f64, read::<f32>(&b[4..]) as f64).into()
+            }
             DType::C128 => Complex64::new(read::<f64>(&b[..8]), read::<f64>(&b[8..])).into(),
         }
     }
@@ -255,7 +261,9 @@ pub fn uncertain(dtype: DType, v: f64, err: f64) -> Value {
 /// As [`uncertain`], for both parts of a complex number.
 pub fn uncertain_complex(dtype: DType, v: Complex64, err: f64) -> Value {
     match (uncertain(dtype, v.re, err), uncertain(dtype, v.im, err)) {
-        (Value::Float(re, a), Value::Float(im, b)) => Value::Complex(Complex64::new(re, im), a.max(b)),
+        (Value::Float(re, a), Value::Float(im, b)) => {
+            Value::Complex(Complex64::new(re, im), a.max(b))
+        }
         _ => Value::Any,
     }
 }

@@ -197,7 +197,13 @@ fn row(op: Op, dtype: DType, x: &[Value]) -> Value {
             row!(x; bool(a) => !a, int(a) => a == 0, float(a) => a == 0.0, complex(a) => !nonzero(a))
         }
         Op::Select => match x {
-            [Value::Bool(condition), a, b] => if *condition { *a } else { *b },
+            [Value::Bool(condition), a, b] => {
+                if *condition {
+                    *a
+                } else {
+                    *b
+                }
+            }
             _ => Value::Any,
         },
     }
@@ -209,7 +215,11 @@ fn nonzero(a: Complex64) -> bool {
 
 fn floor_div(a: i128, b: i128) -> i128 {
     let q = a / b;
-    if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q }
+    if a % b != 0 && (a < 0) != (b < 0) {
+        q - 1
+    } else {
+        q
+    }
 }
 
 fn int_pow(a: i128, n: i128) -> i128 {
@@ -234,11 +244,19 @@ fn floor_quotient(dtype: DType, a: f64, b: f64) -> Value {
     }
     let rest = a % b;
     let whole = ((a - rest) / b).round();
-    let q = if rest != 0.0 && (rest < 0.0) != (b < 0.0) { whole - 1.0 } else { whole };
+    let q = if rest != 0.0 && (rest < 0.0) != (b < 0.0) {
+        whole - 1.0
+    } else {
+        whole
+    };
     let q = if q == 0.0 { 0f64.copysign(a / b) } else { q };
     // A quotient with more digits than the dtype has been rounded.
     let digits = largest_odd(dtype);
-    if q.abs() < digits { q.into() } else { about(1, q) }
+    if q.abs() < digits {
+        q.into()
+    } else {
+        about(1, q)
+    }
 }
 
 /// The largest power of two below which the dtype has every integer.
@@ -268,11 +286,15 @@ fn complex_pow(a: Complex64, b: Complex64) -> Value {
         return Complex64::ONE.into();
     }
     if a == Complex64::ZERO {
-        return if b.re > 0.0 && b.im == 0.0 { Complex64::ZERO.into() } else { Value::Any };
+        return if b.re > 0.0 && b.im == 0.0 {
+            Complex64::ZERO.into()
+        } else {
+            Value::Any
+        };
     }
     // The error of the logarithm grows with the exponent.
     let turns = (b * a.ln()).norm();
-    about(C * (2 + turns as u32), (b * a.ln()).exp())
+    about(C * (2 + turns.min(1e6) as u32), (b * a.ln()).exp())
 }
 
 fn complex_expm1(a: Complex64) -> Complex64 {
@@ -304,13 +326,21 @@ fn log_add_exp(dtype: DType, a: f64, b: f64) -> Value {
 
 fn asinh(a: f64) -> f64 {
     let x = a.abs();
-    let v = if x > 1e8 { x.ln() + LN_2 } else { (x + x * x / (1.0 + (1.0 + x * x).sqrt())).ln_1p() };
+    let v = if x > 1e8 {
+        x.ln() + LN_2
+    } else {
+        (x + x * x / (1.0 + (1.0 + x * x).sqrt())).ln_1p()
+    };
     v.copysign(a)
 }
 
 fn acosh(a: f64) -> f64 {
     let t = a - 1.0;
-    if a > 1e8 { a.ln() + LN_2 } else { (t + (2.0 * t + t * t).sqrt()).ln_1p() }
+    if a > 1e8 {
+        a.ln() + LN_2
+    } else {
+        (t + (2.0 * t + t * t).sqrt()).ln_1p()
+    }
 }
 
 fn atanh(a: f64) -> f64 {
@@ -341,7 +371,11 @@ fn next_after(dtype: DType, a: f64, b: f64) -> f64 {
             (if up { a.next_up() } else { a.next_down() }) as f64
         }
         _ => {
-            if up { a.next_up() } else { a.next_down() }
+            if up {
+                a.next_up()
+            } else {
+                a.next_down()
+            }
         }
     }
 }
@@ -381,7 +415,10 @@ pub fn evaluate(op: Op, dtype: DType, place: Place, x: &[Value]) -> Value {
             let err = ulps * spacing(result, rounded);
             // Poles, zeros and branch ends are exact.
             let plain = |v: &Value| matches!(v, Value::Float(v, _) if v.fract() == 0.0 && v.abs() <= 1.0 || !v.is_finite());
-            if ulps == 0.0 || !rounded.is_finite() && !v.is_finite() || rounded == 0.0 && x.iter().all(plain) {
+            if ulps == 0.0
+                || !rounded.is_finite() && !v.is_finite()
+                || rounded == 0.0 && x.iter().all(plain)
+            {
                 Value::Float(rounded, 0.0)
             } else if !rounded.is_finite() || rounded.abs() + err >= largest(result) {
                 Value::Any
@@ -435,7 +472,9 @@ fn propagate(op: Op, result: DType, x: &[Value]) -> Value {
 
 /// The dtypes in which an operation computes.
 pub fn legal_dtypes(op: Op) -> impl Iterator<Item = DType> {
-    DType::ALL.into_iter().filter(move |d| op.result(*d).is_some())
+    DType::ALL
+        .into_iter()
+        .filter(move |d| op.result(*d).is_some())
 }
 
 /// Whether an operation of integers refuses this exponent.

@@ -11,11 +11,12 @@ pub mod par;
 pub mod pool;
 
 mod compact;
+mod fft;
 mod gather;
 mod host;
 mod interp;
-mod map;
 mod linalg;
+mod map;
 mod matmul;
 mod nest;
 mod order;
@@ -27,10 +28,11 @@ mod sort;
 mod tasks;
 
 pub use compact::compact;
+pub use fft::fft;
 pub use gather::{gather, scatter};
 pub use host::{GRAIN, Host};
-pub use map::map;
 pub use linalg::linalg;
+pub use map::map;
 pub use matmul::matmul;
 pub use random::random;
 pub use reduce::reduce;

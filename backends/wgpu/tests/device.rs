@@ -2,26 +2,46 @@
 
 mod support;
 
-use rustarr_interface::{Args, Backend, DType, ErrorKind, Layout, Op, ProgramBuilder, Reduce, Scalar};
+use rustarr_interface::{
+    Args, Backend, DType, ErrorKind, Layout, Op, ProgramBuilder, Reduce, Scalar,
+};
 use rustarr_wgpu::{Choice, Fault, WgpuBackend, adapters};
 use support::*;
 
 #[test]
 fn adapters_are_listed_and_refused_with_reasons() {
     let Some(gpu) = gpu() else { return };
-    let all = adapters(&Choice { allow_software: true, ..Choice::default() }).unwrap();
-    assert!(all.iter().any(|a| a.refused.is_none() && !a.name.is_empty() && a.max_buffer_size > 0));
+    let all = adapters(&Choice {
+        allow_software: true,
+        ..Choice::default()
+    })
+    .unwrap();
+    assert!(
+        all.iter()
+            .any(|a| a.refused.is_none() && !a.name.is_empty() && a.max_buffer_size > 0)
+    );
     assert_eq!(gpu.name(), format!("wgpu:{}", gpu.adapter().index));
     // Software adapters are never taken by surprise.
     let strict = adapters(&Choice::default()).unwrap();
     for adapter in &strict {
-        assert_eq!(adapter.is_software(), adapter.refused.is_some(), "{adapter:?}");
+        assert_eq!(
+            adapter.is_software(),
+            adapter.refused.is_some(),
+            "{adapter:?}"
+        );
     }
-    let none = Choice { name: Some("no such adapter".to_owned()), allow_software: true, index: None };
+    let none = Choice {
+        name: Some("no such adapter".to_owned()),
+        allow_software: true,
+        index: None,
+    };
     let error = WgpuBackend::open(&none, None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Device);
     assert!(error.detail().contains(&all[0].name), "{error}");
-    assert!(error.detail().contains("another name was asked for"), "{error}");
+    assert!(
+        error.detail().contains("another name was asked for"),
+        "{error}"
+    );
     if strict.iter().all(|a| a.is_software()) {
         let error = WgpuBackend::open(&Choice::default(), None).unwrap_err();
         assert!(error.detail().contains("allow_software=True"), "{error}");
@@ -35,7 +55,16 @@ fn bytes_come_back_from_any_offset() {
     let mut host: Vec<u8> = (0..n).map(|i| (i * 31 % 251) as u8).collect();
     let buffer = gpu.alloc(n).unwrap();
     gpu.write(&buffer, 0, &host).unwrap();
-    for (offset, len) in [(0, n), (1, 1), (3, 6), (5, 1000), (n - 1, 1), (n - 6, 6), (4, 0), (8, 8)] {
+    for (offset, len) in [
+        (0, n),
+        (1, 1),
+        (3, 6),
+        (5, 1000),
+        (n - 1, 1),
+        (n - 6, 6),
+        (4, 0),
+        (8, 8),
+    ] {
         let mut got = vec![0; len];
         gpu.read(&buffer, offset, &mut got).unwrap();
         assert_eq!(got, &host[offset..offset + len], "read {len} at {offset}");
@@ -59,25 +88,67 @@ fn buffers_beyond_one_binding_are_windowed() {
     let Some(gpu) = gpu() else { return };
     // Over 128 MiB in, with another order of axes, and over 128 MiB out.
     let (rows, cols) = (6000usize, 6000usize);
-    let values: Vec<u32> = (0..rows * cols).map(|i| (i as u32).wrapping_mul(2654435761)).collect();
+    let values: Vec<u32> = (0..rows * cols)
+        .map(|i| (i as u32).wrapping_mul(2654435761))
+        .collect();
     let a = upload(&gpu, &[rows, cols], &values);
-    let flipped = Arr { layout: a.layout.permute(&[1, 0]), ..a.clone() };
-    let out = run(&gpu, &single(Op::Add, DType::U32), &[rows, cols], &[&a, &flipped], &[]).remove(0);
+    let flipped = Arr {
+        layout: a.layout.permute(&[1, 0]),
+        ..a.clone()
+    };
+    let out = run(
+        &gpu,
+        &single(Op::Add, DType::U32),
+        &[rows, cols],
+        &[&a, &flipped],
+        &[],
+    )
+    .remove(0);
     let got = raw::<u32>(&gpu, &out);
     for i in (0..rows * cols).step_by(9973) {
         let (r, c) = (i / cols, i % cols);
-        assert_eq!(got[i], values[i].wrapping_add(values[c * cols + r]), "element {i}");
+        assert_eq!(
+            got[i],
+            values[i].wrapping_add(values[c * cols + r]),
+            "element {i}"
+        );
     }
     for axis in 0..2 {
-        let sums: Vec<u32> = download(&gpu, &fold(&gpu, Reduce::Sum, &identity(DType::U32), &[rows, cols], &[axis], &[&a]));
+        let sums: Vec<u32> = download(
+            &gpu,
+            &fold(
+                &gpu,
+                Reduce::Sum,
+                &identity(DType::U32),
+                &[rows, cols],
+                &[axis],
+                &[&a],
+            ),
+        );
         for k in (0..6000).step_by(577) {
             let want = (0..6000).fold(0u32, |s, j| {
-                s.wrapping_add(values[if axis == 0 { j * cols + k } else { k * cols + j }])
+                s.wrapping_add(
+                    values[if axis == 0 {
+                        j * cols + k
+                    } else {
+                        k * cols + j
+                    }],
+                )
             });
             assert_eq!(sums[k], want, "sum {k} over {axis}");
         }
     }
-    let all: Vec<u32> = download(&gpu, &fold(&gpu, Reduce::Sum, &identity(DType::U32), &[rows, cols], &[0, 1], &[&a]));
+    let all: Vec<u32> = download(
+        &gpu,
+        &fold(
+            &gpu,
+            Reduce::Sum,
+            &identity(DType::U32),
+            &[rows, cols],
+            &[0, 1],
+            &[&a],
+        ),
+    );
     assert_eq!(all[0], values.iter().fold(0u32, |s, v| s.wrapping_add(*v)));
 }
 
@@ -120,7 +191,13 @@ fn a_lost_device_harms_only_itself() {
     doomed.gpu().destroy();
     let lost = |e: rustarr_interface::Error| assert_eq!(e.kind(), ErrorKind::DeviceLost, "{e}");
     let (input, output) = ([a.operand()], [a.operand()]);
-    let args = Args { shape: &[4], inputs: &input, params: &[], outputs: &output, donated: &[Some(0)] };
+    let args = Args {
+        shape: &[4],
+        inputs: &input,
+        params: &[],
+        outputs: &output,
+        donated: &[Some(0)],
+    };
     lost(doomed.map(&single(Op::Exp, DType::F32), args).unwrap_err());
     lost(doomed.read(&a.buffer, 0, &mut [0; 4]).unwrap_err());
     lost(doomed.write(&a.buffer, 0, &[0; 4]).unwrap_err());
@@ -147,7 +224,8 @@ fn many_threads_share_a_device() {
                 for round in 0..20u32 {
                     let x: Vec<u32> = (0..1000).map(|i| i * seed + round).collect();
                     let a = upload(gpu, &[1000], &x);
-                    let out = run(gpu, &single(Op::Square, DType::U32), &[1000], &[&a], &[]).remove(0);
+                    let out =
+                        run(gpu, &single(Op::Square, DType::U32), &[1000], &[&a], &[]).remove(0);
                     let want: Vec<u32> = x.iter().map(|v| v.wrapping_mul(*v)).collect();
                     assert_eq!(raw::<u32>(gpu, &out), want);
                 }
@@ -172,7 +250,9 @@ fn a_forked_child_gets_an_error() {
         let read = gpu.read(&a.buffer, 0, &mut [0; 4]).err().map(|e| e.kind());
         let alloc = gpu.alloc(16).err().map(|e| e.kind());
         let sync = gpu.sync().err().map(|e| e.kind());
-        let open = WgpuBackend::open(&Choice::default(), None).err().map(|e| e.kind());
+        let open = WgpuBackend::open(&Choice::default(), None)
+            .err()
+            .map(|e| e.kind());
         let listed = matches!(adapters(&Choice::default()), Err(Fault::Lost(_)));
         gpu.release();
         drop(a);
@@ -196,7 +276,10 @@ fn a_forked_child_gets_an_error() {
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "status {status}");
+    assert!(
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
+        "status {status}"
+    );
     // The parent goes on.
     assert_eq!(raw::<f32>(&gpu, &a), [1.0; 4]);
 }
@@ -213,8 +296,20 @@ fn far_parts_of_one_buffer_do_not_need_one_window() {
     let buffer = gpu.alloc(len * 4).unwrap();
     gpu.write(&buffer, (len - 100) * 4, &[7; 400]).unwrap();
     let whole = Layout::contiguous(&[len]);
-    let part = |start| Arr { buffer: buffer.clone(), layout: whole.slice(0, start, 1, 100), dtype: DType::U32 };
-    run_into(&gpu, &identity(DType::U32), &[100], &[&part(len - 100)], &[], &[&part(0)], &[]);
+    let part = |start| Arr {
+        buffer: buffer.clone(),
+        layout: whole.slice(0, start, 1, 100),
+        dtype: DType::U32,
+    };
+    run_into(
+        &gpu,
+        &identity(DType::U32),
+        &[100],
+        &[&part(len - 100)],
+        &[],
+        &[&part(0)],
+        &[],
+    );
     assert_eq!(download::<u32>(&gpu, &part(0)), [0x0707_0707; 100]);
 }
 

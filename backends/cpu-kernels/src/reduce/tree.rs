@@ -72,18 +72,15 @@ impl Chunks {
     }
 }
 
-/// Combines neighbouring rows of `width` results until one row is left, at the front.
-pub(crate) fn pairwise<A: Copy>(rows: &mut [A], width: usize, f: impl Fn(A, A) -> A) {
-    let mut count = rows.len() / width;
+/// The combinations of `count` results until one is left: `join(to, left, right)` combines two results into place `to`, or
+/// only moves the left one. Places are reused from the front, where the last result ends.
+pub(crate) fn pairwise(mut count: usize, mut join: impl FnMut(usize, usize, Option<usize>)) {
     while count > 1 {
         for pair in 0..count / 2 {
-            let (to, left) = (pair * width, 2 * pair * width);
-            for i in 0..width {
-                rows[to + i] = f(rows[left + i], rows[left + width + i]);
-            }
+            join(pair, 2 * pair, Some(2 * pair + 1));
         }
         if count % 2 == 1 {
-            rows.copy_within((count - 1) * width..count * width, count / 2 * width);
+            join(count / 2, count - 1, None);
         }
         count = count.div_ceil(2);
     }
@@ -123,19 +120,13 @@ mod tests {
 
     #[test]
     fn pairs_are_neighbours() {
-        let mut rows: Vec<String> = ["a", "x", "b", "y", "c", "z"].map(String::from).to_vec();
-        let names: Vec<usize> = (0..rows.len()).collect();
-        let mut ids = names.clone();
-        let cell = std::cell::RefCell::new(&mut rows);
-        pairwise(&mut ids, 2, |a, b| {
-            let mut rows = cell.borrow_mut();
-            let joined = format!("({}{})", rows[a], rows[b]);
-            rows.push(joined);
-            rows.len() - 1
+        let mut places: Vec<String> = ["a", "b", "c", "d", "e", "f", "g"].map(String::from).to_vec();
+        pairwise(7, |to, left, right| {
+            places[to] = match right {
+                Some(right) => format!("({}{})", places[left], places[right]),
+                None => places[left].clone(),
+            };
         });
-        assert_eq!(
-            (rows[ids[0]].as_str(), rows[ids[1]].as_str()),
-            ("((ab)c)", "((xy)z)")
-        );
+        assert_eq!(places[0], "(((ab)(cd))((ef)g))");
     }
 }

@@ -111,7 +111,10 @@ fn floor_division_of_integers_is_exact() {
             assert_eq!(maths::floor_divide(a as f64, b as f64), q);
             assert_eq!(maths::floor_divide(a as f32, b as f32), q as f32);
             // Scaled by a power of two that neither operand notices.
-            assert_eq!(maths::floor_divide(a as f64 * 2f64.powi(1000), b as f64 * 2f64.powi(1000)), q);
+            assert_eq!(
+                maths::floor_divide(a as f64 * 2f64.powi(1000), b as f64 * 2f64.powi(1000)),
+                q
+            );
         }
     }
     for x in bits(3)
