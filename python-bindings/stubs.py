@@ -56,7 +56,6 @@ PARAMETERS = {
     "where.x1": "ArrayLike",
     "broadcast_arrays.arrays": "ArrayLike",
     "meshgrid.arrays": "ArrayLike",
-    "synchronize.arrays": "Array",
     "arrays": "Sequence[ArrayLike]",
     "arrays_and_dtypes": "ArrayLike | DTypeLike",
     "from_": "Array | DTypeLike",

@@ -47,7 +47,10 @@ pub(crate) fn host() -> Result<Arc<dyn Backend>> {
     #[cfg(all(feature = "serial", not(feature = "parallel")))]
     return open_serial(&ContextSpec::default());
     #[cfg(not(any(feature = "serial", feature = "parallel")))]
-    Err(rustarr_interface::Error::device("Context", "no CPU backend was compiled in"))
+    Err(rustarr_interface::Error::device(
+        "Context",
+        "no CPU backend was compiled in",
+    ))
 }
 
 #[cfg(feature = "serial")]
@@ -95,12 +98,18 @@ fn choice(spec: &ContextSpec) -> rustarr_wgpu::Choice {
 
 #[cfg(feature = "wgpu")]
 pub(crate) fn open_wgpu(spec: &ContextSpec) -> Result<Arc<dyn Backend>> {
-    Ok(rustarr_wgpu::WgpuBackend::open(&choice(spec), spec.memory_limit)?)
+    Ok(rustarr_wgpu::WgpuBackend::open(
+        &choice(spec),
+        spec.memory_limit,
+    )?)
 }
 
 #[cfg(feature = "wgpu")]
 pub(crate) fn wgpu(environment: &Environment) -> Vec<DeviceInfo> {
-    let spec = ContextSpec { allow_software: environment.allow_software, ..ContextSpec::default() };
+    let spec = ContextSpec {
+        allow_software: environment.allow_software,
+        ..ContextSpec::default()
+    };
     let found = match rustarr_wgpu::adapters(&choice(&spec)) {
         Ok(found) => found,
         // A forked child cannot even look.
@@ -121,10 +130,15 @@ pub(crate) fn wgpu(environment: &Environment) -> Vec<DeviceInfo> {
         .into_iter()
         .map(|adapter| DeviceInfo {
             spec: format!("wgpu:{}", adapter.index),
-            kind: if adapter.is_software() { "software" } else { adapter.kind }.to_owned(),
+            kind: if adapter.is_software() {
+                "software"
+            } else {
+                adapter.kind
+            }
+            .to_owned(),
             api: adapter.backend.to_owned(),
             threads: 1,
-            dtypes: adapter.dtypes().iter().collect(),
+            dtypes: adapter.native.dtypes().iter().collect(),
             max_buffer_size: Some(adapter.max_buffer_size),
             name: adapter.name,
             refused: adapter.refused,

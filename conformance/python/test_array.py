@@ -196,7 +196,7 @@ def test_array_keys(xp):
     same(x[[2, 0]], a[[2, 0]])
     same(x[rows, [1, 3]], a[[2, 0], [1, 3]])
     same(x[x > 5], a[a > 5])
-    same(x[np.array([True, False, True])], a[[0, 2]])
+    same(x[xp.asarray([True, False, True])], a[[0, 2]])
     same(x[np.int64(1)], a[1])
     assert x[[]].shape == (0, 4)
     x[x > 5] = 0

@@ -204,6 +204,23 @@ def test_counters_show_fusion():
         assert (stats["maps"], stats["reduces"]) == (0, 1) and stats["bytes_allocated"] < 4096, stats
 
 
+def test_synchronize_runs_what_somebody_holds(xp):
+    context = rustarr.Context(xp.context.name)
+    own = context.namespace
+    x = own.asarray([0.5] * 100_000, dtype=own.float32)
+    for wait in (rustarr.synchronize, own.synchronize, context.synchronize):
+        context.reset_stats()
+        kept, dropped = (x + 1) * 2, own.exp(x)
+        del dropped
+        assert context.stats()["maps"] == 0
+        wait()
+        assert context.stats()["maps"] == 1
+        assert float(kept[7]) == 3 and context.stats()["maps"] <= 2
+    for _ in range(500):
+        x + 1
+    wait()
+
+
 def test_devices():
     found = {device["spec"]: device for device in rustarr.devices()}
     assert {"cpu-serial", "cpu-parallel"} <= found.keys()
