@@ -217,3 +217,50 @@ fn matrices_of_coordinates() {
         assert!(ops::meshgrid(&[], true).unwrap().is_empty());
     }
 }
+
+#[test]
+fn coordinates_fuse_with_what_is_done_to_them() {
+    let ctx = context(Defer::Always);
+    let n = 100_000i64;
+    let line = ops::linspace(&ctx, Weak::Int(0), Weak::Int(n as i128), n + 1, None, true).unwrap();
+    let steps = ops::arange(&ctx, Weak::Int(n as i128 + 1), None, Weak::Int(1), None).unwrap();
+    let total = ops::sum(&ops::add(&line, &steps).unwrap(), None, None, false).unwrap();
+    assert_eq!(floats(&total), [(n * (n + 1)) as f64]);
+    let eye = ops::eye(&ctx, 1000, None, 0, None).unwrap();
+    let lower = ops::tril(&ops::add(&eye, 1.0).unwrap(), 0).unwrap();
+    assert_eq!(
+        floats(&ops::sum(&lower, None, None, false).unwrap()),
+        [500_500.0 + 1000.0]
+    );
+    let stats = ctx.stats();
+    assert_eq!((stats.maps, stats.reduces), (0, 2), "{stats:?}");
+    assert!(stats.bytes_allocated < 10_000, "{stats:?}");
+}
+
+#[test]
+fn sizes_without_elements_may_be_large() {
+    for ctx in contexts() {
+        let x = ops::zeros(&ctx, &[1 << 62, 4, 0], None).unwrap();
+        assert_eq!(
+            ops::sum(&x, Some(&[2]), None, false)
+                .map(|y| y.ndim())
+                .map_err(|e| e.kind()),
+            Err(ErrorKind::Memory)
+        );
+        assert_eq!(ops::sum(&x, None, None, false).unwrap().size(), 1);
+        assert_eq!(ops::reshape(&x, &[0, 7], None).unwrap().shape(), [0, 7]);
+        let y = ops::ones(&ctx, &[0, 1 << 62, 4], None).unwrap();
+        assert_eq!(
+            ops::tensordot(&x, &y, &[2], &[0])
+                .map(|t| t.ndim())
+                .map_err(|e| e.kind()),
+            Err(ErrorKind::Memory)
+        );
+        assert_eq!(
+            ops::tensordot(&y, &x, &[1, 2], &[0, 1]).unwrap().shape(),
+            [0, 0]
+        );
+        let far = kind(ops::zeros(&ctx, &[usize::MAX, 0], None));
+        assert_eq!(far, ErrorKind::Memory);
+    }
+}

@@ -24,3 +24,60 @@ pub struct DeviceInfo {
     /// Why it is not used unless asked for, if so.
     pub refused: Option<String>,
 }
+
+/// The host as one backend sees it; what keeps the backend from opening is the reason why it is refused.
+#[cfg(any(feature = "serial", feature = "parallel"))]
+fn host_device(spec: &str, opened: Result<Arc<dyn Backend>>) -> Vec<DeviceInfo> {
+    vec![DeviceInfo {
+        spec: spec.to_owned(),
+        name: std::env::consts::ARCH.to_owned(),
+        kind: "cpu".to_owned(),
+        api: "host".to_owned(),
+        threads: opened.as_ref().map_or(1, |backend| backend.threads()),
+        dtypes: DType::ALL.to_vec(),
+        max_buffer_size: None,
+        refused: opened.err().map(|error| error.to_string()),
+    }]
+}
+
+/// The backend behind a device, for what the device cannot do.
+pub(crate) fn host() -> Result<Arc<dyn Backend>> {
+    #[cfg(feature = "parallel")]
+    return open_parallel(&ContextSpec::default());
+    #[cfg(all(feature = "serial", not(feature = "parallel")))]
+    return open_serial(&ContextSpec::default());
+    #[cfg(not(any(feature = "serial", feature = "parallel")))]
+    Err(Error::device("Context", "no CPU backend was compiled in"))
+}
+
+#[cfg(feature = "serial")]
+pub(crate) fn open_serial(spec: &ContextSpec) -> Result<Arc<dyn Backend>> {
+    Ok(Arc::new(rustarr_serial::open(
+        spec.grain,
+        spec.memory_limit,
+    )))
+}
+
+#[cfg(feature = "serial")]
+pub(crate) fn serial(_: &Environment) -> Vec<DeviceInfo> {
+    host_device(rustarr_serial::NAME, open_serial(&ContextSpec::default()))
+}
+
+#[cfg(feature = "parallel")]
+pub(crate) fn open_parallel(spec: &ContextSpec) -> Result<Arc<dyn Backend>> {
+    let backend = rustarr_parallel::open(
+        spec.threads,
+        spec.cores.as_deref(),
+        spec.grain,
+        spec.memory_limit,
+    )?;
+    Ok(Arc::new(backend))
+}
+
+#[cfg(feature = "parallel")]
+pub(crate) fn parallel(_: &Environment) -> Vec<DeviceInfo> {
+    host_device(
+        rustarr_parallel::NAME,
+        open_parallel(&ContextSpec::default()),
+    )
+}

@@ -17,7 +17,7 @@ pub use environment::{Environment, VARIABLES};
 pub use rustarr::*;
 pub use spec::ContextSpec;
 
-use rustarr_interface::{Backend, Error, Result};
+use rustarr_interface::Backend;
 use std::sync::Arc;
 
 /// One backend: its name, how to open it, and what machines it finds.

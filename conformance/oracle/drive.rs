@@ -7,10 +7,11 @@ use rustarr::interface::ForeignMemory;
 use rustarr::{Arg, Array, Context, DType, Export, Result, ops};
 use rustarr_interface::{Layout, dispatch};
 use std::alloc;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 /// Memory of somebody else.
 struct Block {
@@ -227,7 +228,7 @@ impl Machine<'_> {
         match step {
             Step::Read { of } => {
                 let x = &self.arrays[of];
-                let bytes = x.to_bytes().map_err(|e| format!("reading {of}: {e}"))?;
+                let bytes = caught(|| x.to_bytes())?.map_err(|e| e.to_string())?;
                 compare(*of, &model.arrays[of], x, &bytes)
             }
             Step::ExportRead { export } => {
@@ -401,9 +402,8 @@ pub fn run(contexts: &[Context], program: &[Step]) -> std::result::Result<Trace,
             // A shortened program may name what is no longer made.
             return Ok(Trace::new());
         };
-        let got = catch_unwind(AssertUnwindSafe(|| machine.step(step)));
-        let got =
-            got.map_err(|panic| format!("step {i}, {step:?}: panicked: {}", message(&*panic)))?;
+        let got = caught(|| machine.step(step))
+            .map_err(|panic| format!("step {i}, {step:?}: {panic}"))?;
         check_outcome(&want, &got).map_err(|e| format!("step {i}, {step:?}: {e}"))?;
         machine
             .observe(&model, step)
@@ -412,8 +412,8 @@ pub fn run(contexts: &[Context], program: &[Step]) -> std::result::Result<Trace,
     let mut trace = Trace::new();
     for (id, want) in &model.arrays {
         let got = &machine.arrays[id];
-        let bytes = catch_unwind(AssertUnwindSafe(|| got.to_bytes()))
-            .map_err(|panic| format!("reading array {id}: panicked: {}", message(&*panic)))?
+        let bytes = caught(|| got.to_bytes())
+            .map_err(|panic| format!("reading array {id}: {panic}"))?
             .map_err(|e| format!("reading array {id}: {e}"))?;
         compare(*id, want, got, &bytes)?;
         trace.insert(*id, canonical(want.dtype(), bytes));
@@ -421,10 +421,28 @@ pub fn run(contexts: &[Context], program: &[Step]) -> std::result::Result<Trace,
     Ok(trace)
 }
 
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()))
-        .unwrap_or_default()
+thread_local! {
+    /// While a program runs, its panics are taken down here instead of being printed.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`; a panic becomes an error that says where it was.
+fn caught<R>(work: impl FnOnce() -> R) -> std::result::Result<R, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let expected =
+                PANIC.with_borrow_mut(|slot| slot.as_mut().map(|s| *s = info.to_string()));
+            if expected.is_none() {
+                print(info);
+            }
+        }));
+    });
+    PANIC.set(Some(String::new()));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    let report = PANIC.take().unwrap_or_default();
+    result.map_err(|_| report)
 }
 
 fn check_outcome(want: &Outcome, got: &Result<()>) -> std::result::Result<(), String> {

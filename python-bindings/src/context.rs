@@ -6,10 +6,10 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
-use rustarr::interface::Space;
+use rustarr::interface::{Backend, Space, interrupt};
 use rustarr::{Context, DType, Error, Fallback};
 use rustarr_backends::ContextSpec;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 /// A place to compute, with its own threads, memory pool, settings and counters.
 ///
@@ -114,6 +114,10 @@ impl Options {
 /// Opens a context; driver start-up can take a while and needs no interpreter.
 fn open(py: Python<'_>, spec: &ContextSpec) -> PyResult<Context> {
     let context = py.detach(|| run(|| rustarr_backends::open(spec)))?;
+    if let Ok(mut opened) = OPENED.lock() {
+        opened.retain(|other| other.strong_count() > 0);
+        opened.push(Arc::downgrade(context.backend()));
+    }
     show_warnings(py, &context)?;
     Ok(context)
 }
@@ -451,6 +455,9 @@ fn stack(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
 
 static DEFAULT: Mutex<Option<Context>> = Mutex::new(None);
 
+/// The backends of every context that was opened here and is alive.
+static OPENED: Mutex<Vec<Weak<dyn Backend>>> = Mutex::new(Vec::new());
+
 /// The context of `with`, if one was entered in this thread or task.
 fn entered(py: Python<'_>) -> PyResult<Option<Context>> {
     let stack = stack(py)?;
@@ -505,6 +512,19 @@ pub fn set_default_context(context: Option<&Bound<'_, PyContext>>) {
 #[pyfunction]
 pub fn current_context(py: Python<'_>) -> PyResult<PyContext> {
     current(py).map(PyContext)
+}
+
+/// Waits for the queued work of every open context, and raises what it failed with.
+#[pyfunction]
+pub fn synchronize() -> PyResult<()> {
+    let opened: Vec<_> = OPENED
+        .lock()
+        .map(|opened| opened.iter().filter_map(Weak::upgrade).collect())
+        .unwrap_or_default();
+    for backend in opened {
+        run(|| interrupt::blocking(|| backend.sync()))?;
+    }
+    Ok(())
 }
 
 /// The devices of this machine, refused ones with the reason. Opens none.

@@ -44,8 +44,9 @@ fn dtypes(verb: Verb) -> DTypeSet {
         Verb::Scan => of(Kinds::NUMERIC),
         Verb::Compact => of(Kinds::BOOL),
         Verb::Random => of(Kinds::INT).with(DType::F32).with(DType::F64),
-        Verb::Linalg => DTypeSet::of(&[DType::F32, DType::F64, DType::C64, DType::C128]),
-        Verb::Fft => DTypeSet::EMPTY,
+        Verb::Linalg | Verb::Fft => {
+            DTypeSet::of(&[DType::F32, DType::F64, DType::C64, DType::C128])
+        }
     }
 }
 
@@ -260,11 +261,8 @@ impl Backend for Host {
     ) -> Result<()> {
         crate::linalg(self.verb(), linalg, inputs, outputs)
     }
-    fn fft(&self, fft: Fft, _input: Operand<'_>, _output: Operand<'_>) -> Result<()> {
-        Err(Error::unsupported(
-            "fft",
-            format!("{fft:?} is not promised by the capabilities"),
-        ))
+    fn fft(&self, fft: Fft, input: Operand<'_>, output: Operand<'_>) -> Result<()> {
+        crate::fft(self.verb(), fft, input, output)
     }
     fn random(&self, random: Random, key: u64, counter: u64, output: Operand<'_>) -> Result<()> {
         crate::random(self.verb(), random, key, counter, output)

@@ -4,13 +4,14 @@
 //! threads.
 
 pub mod cores;
-pub mod fork;
+pub use rustarr_interface::fork;
 pub mod maths;
 pub mod memory;
 pub mod par;
 pub mod pool;
 
 mod compact;
+mod fft;
 mod gather;
 mod host;
 mod interp;
@@ -27,6 +28,7 @@ mod sort;
 mod tasks;
 
 pub use compact::compact;
+pub use fft::fft;
 pub use gather::{gather, scatter};
 pub use host::{GRAIN, Host};
 pub use linalg::linalg;

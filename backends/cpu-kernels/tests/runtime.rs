@@ -463,6 +463,9 @@ fn forked(body: impl FnOnce() -> bool) {
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "fork fails");
     if pid == 0 {
+        // A child that hangs ends with its parent at the latest.
+        // SAFETY: a plain system call.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         let good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(false);
         // SAFETY: ends the process.
         unsafe { libc::_exit(if good { 0 } else { 1 }) }
@@ -484,6 +487,15 @@ fn forked(body: impl FnOnce() -> bool) {
         libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
         "status {status}"
     );
+}
+
+/// Ends the loops of other threads, also when the test fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
 }
 
 /// What a forked child must be able to do: compute in its parent's pool and in a new one,
@@ -553,10 +565,10 @@ fn forks_while_other_threads_compute() {
                     }
                 });
             }
+            let _stop = Stop(&stop);
             for _ in 0..100 {
                 forked(|| child_works(bitwise(&pool), memory.clone()));
             }
-            stop.store(true, SeqCst);
         });
     });
 }
@@ -572,10 +584,10 @@ fn forks_while_pools_start_and_stop() {
                     assert_eq!(sum(Par::Pool(&pool(3)), 10), 45);
                 }
             });
+            let _stop = Stop(&stop);
             for _ in 0..50 {
                 forked(|| child_works(bitwise(&lasting), memory.clone()));
             }
-            stop.store(true, SeqCst);
         });
     });
 }

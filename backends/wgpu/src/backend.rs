@@ -18,6 +18,7 @@ use crate::fold::{Fold, Scratch, locates};
 use crate::launch::{Launcher, Work};
 use crate::plan::{Domain, View, WINDOW_SLACK, pack};
 use crate::pool::{Block, Pool};
+use crate::random;
 use crate::render::has_op;
 use crate::signature::{Form, Signature, Task};
 
@@ -119,6 +120,7 @@ fn caps(gpu: &Gpu) -> Caps {
     let mut verbs = [DTypeSet::EMPTY; VERBS];
     verbs[Verb::Map as usize] = dtypes;
     verbs[Verb::Reduce as usize] = dtypes;
+    verbs[Verb::Random as usize] = random::dtypes(dtypes);
     let limits = gpu.limits();
     // Two outputs at most hide behind a reduction's one: values and positions.
     let bindings = limits.max_storage_buffers_per_shader_stage.min(32) as usize;
@@ -405,6 +407,7 @@ impl Backend for WgpuBackend {
                 part: &part,
                 params: args.params,
                 pieces: (1, 1),
+                seeds: &[],
             };
             dispatches.push(
                 self.launcher
@@ -506,8 +509,27 @@ impl Backend for WgpuBackend {
     fn fft(&self, _: Fft, _: Operand<'_>, _: Operand<'_>) -> Result<()> {
         Err(self.missing("fft"))
     }
-    fn random(&self, _: Random, _: u64, _: u64, _: Operand<'_>) -> Result<()> {
-        Err(self.missing("random"))
+    fn random(&self, random: Random, key: u64, counter: u64, output: Operand<'_>) -> Result<()> {
+        let op = "random";
+        let fail = |f| error(op, f);
+        self.gpu.check().map_err(fail)?;
+        self.block(op, output.buffer)?;
+        if !output.layout.is_contiguous() {
+            return Err(Error::backend(
+                op,
+                "the output is not a dense row-major array",
+            ));
+        }
+        let limit = self.limit(&Program::fill(output.dtype)) / 8;
+        let prepared =
+            random::prepare(&self.launcher, random, key, counter, &output, limit).map_err(fail)?;
+        match prepared {
+            Some(dispatches) => self.launcher.run(&dispatches).map_err(fail),
+            None => Err(Error::dtype(
+                op,
+                format!("{random:?} has no {} numbers", output.dtype),
+            )),
+        }
     }
 }
 

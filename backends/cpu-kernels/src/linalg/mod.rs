@@ -1,15 +1,14 @@
 //! Dense linear algebra over batches of matrices.
 //!
-//! Each matrix of a batch is one task of one thread, on faer's functions that take their parallelism and memory as
-//! arguments. Single precision is computed in double and rounded at the end.
+//! Each matrix of a batch is computed by one thread. Single precision is computed in double and rounded at the end.
 
-mod dense;
-mod eig;
-mod factor;
-mod solve;
+mod batch;
+#[cfg(test)]
+mod tests;
 
 use crate::par::Par;
-use dense::{Batch, Stored};
+use batch::{Batch, Item, Stored};
+use rustarr_cpu_linalg::{Dense, Field, Routines, Vectors};
 use rustarr_interface::{Error, Linalg, Operand, Result, dispatch};
 
 /// Runs a routine over a batch; operands as [`Linalg`] lists them, leading axes equal.
@@ -52,21 +51,105 @@ fn typed<T: Stored>(
     inputs: &[Operand<'_>],
     outputs: &[Operand<'_>],
 ) -> Result<()> {
-    let batch = |ranks: &[usize]| Batch::new(par, name(linalg), inputs, outputs, ranks);
-    match linalg {
-        Linalg::Solve => solve::solve::<T>(batch(&[2, 2, 2])?),
-        Linalg::Inv => solve::inv::<T>(batch(&[2, 2])?),
-        Linalg::SlogDet => solve::slogdet::<T>(batch(&[2, 0, 0])?),
-        Linalg::Cholesky { upper } => factor::cholesky::<T>(batch(&[2, 2])?, upper),
-        Linalg::Qr { complete } => factor::qr::<T>(batch(&[2, 2, 2])?, complete),
-        Linalg::Svd { vectors: false, .. } => eig::singular_values::<T>(batch(&[2, 1])?),
-        Linalg::Svd {
-            vectors: true,
-            full,
-        } => eig::svd::<T>(batch(&[2, 2, 1, 2])?, full),
-        Linalg::Eigh { vectors: false } => eig::eigh::<T>(batch(&[2, 1])?, false),
-        Linalg::Eigh { vectors: true } => eig::eigh::<T>(batch(&[2, 1, 2])?, true),
-        Linalg::Eig { vectors: false } => eig::eig::<T>(batch(&[2, 1])?, false),
-        Linalg::Eig { vectors: true } => eig::eig::<T>(batch(&[2, 1, 2])?, true),
+    // How many of an operand's last axes are its matrix, vector or scalar.
+    let ranks: &[usize] = match linalg {
+        Linalg::Inv | Linalg::Cholesky { .. } => &[2, 2],
+        Linalg::Solve | Linalg::Qr { .. } => &[2, 2, 2],
+        Linalg::SlogDet => &[2, 0, 0],
+        Linalg::Svd { vectors: true, .. } => &[2, 2, 1, 2],
+        Linalg::Svd { .. } | Linalg::Eigh { vectors: false } | Linalg::Eig { vectors: false } => {
+            &[2, 1]
+        }
+        Linalg::Eigh { .. } | Linalg::Eig { .. } => &[2, 1, 2],
+    };
+    let batch = Batch::new(par, name(linalg), inputs, outputs, ranks);
+    batch.each(|item| match linalg {
+        Linalg::Solve => solve::<T>(item, item.load::<T>(1)?),
+        Linalg::Inv => {
+            let n = item.dims(1)[0].0;
+            solve::<T>(item, item.check(Dense::identity(n, n))?)
+        }
+        Linalg::SlogDet => slogdet::<T>(item),
+        Linalg::Cholesky { upper } => cholesky::<T>(item, upper),
+        Linalg::Qr { .. } => qr::<T>(item),
+        Linalg::Svd { vectors, full } => svd::<T>(item, vectors, full),
+        Linalg::Eigh { vectors } => eigh::<T>(item, vectors),
+        Linalg::Eig { vectors } => eig::<T>(item, vectors),
+    })
+}
+
+/// Writes the solution of `A x = b` to the last operand.
+fn solve<T: Stored>(item: &Item<'_, '_>, mut b: Dense<T::Field>) -> Result<()> {
+    let lu = item.check(Routines::lu(item.load::<T>(0)?))?;
+    item.check(Routines::solve(&lu, &mut b))?;
+    item.store(item.last(), |i, j| T::narrow(b.at(i, j)))
+}
+
+/// A singular matrix has sign 0 and logarithm `-inf`.
+fn slogdet<T: Stored>(item: &Item<'_, '_>) -> Result<()> {
+    let lu = item.check(Routines::lu(item.load::<T>(0)?))?;
+    let mut sign = T::Field::ONE.scale(if lu.is_odd() { -1.0 } else { 1.0 });
+    let mut log = 0.0;
+    for pivot in lu.pivots() {
+        let size = pivot.magnitude();
+        log += size.ln();
+        sign = if size == 0.0 {
+            T::Field::default()
+        } else {
+            sign * pivot.scale(1.0 / size)
+        };
     }
+    item.store(1, |_, _| T::narrow(sign))?;
+    item.store(2, |_, _| T::narrow_real(log))
+}
+
+/// Reads the triangle that it returns.
+fn cholesky<T: Stored>(item: &Item<'_, '_>, upper: bool) -> Result<()> {
+    // The upper factor is the conjugate transpose of the lower one, and so are the triangles read.
+    let mut a = item.load_from::<T>(0, upper)?;
+    item.check(Routines::cholesky(&mut a))?;
+    item.store(1, |i, j| {
+        T::narrow(if upper {
+            a.at(j, i).conjugate()
+        } else {
+            a.at(i, j)
+        })
+    })
+}
+
+fn qr<T: Stored>(item: &Item<'_, '_>) -> Result<()> {
+    let mut a = item.load::<T>(0)?;
+    let q = item.check(Routines::qr(&mut a, item.dims(1)[1].0))?;
+    item.store(1, |i, j| T::narrow(q.at(i, j)))?;
+    item.store(2, |i, j| T::narrow(a.at(i, j)))
+}
+
+fn svd<T: Stored>(item: &Item<'_, '_>, vectors: bool, full: bool) -> Result<()> {
+    let wanted = match (vectors, full) {
+        (false, _) => Vectors::No,
+        (true, false) => Vectors::Thin,
+        (true, true) => Vectors::Full,
+    };
+    let found = item.check(Routines::svd(item.load::<T>(0)?, wanted))?;
+    let store_values = |operand| item.store(operand, |i, _| T::narrow_real(found.values[i]));
+    if !vectors {
+        return store_values(1);
+    }
+    item.store(1, |i, j| T::narrow(found.u.at(i, j)))?;
+    store_values(2)?;
+    item.store(3, |i, j| T::narrow(found.v.at(j, i).conjugate()))
+}
+
+fn eigh<T: Stored>(item: &Item<'_, '_>, vectors: bool) -> Result<()> {
+    let (values, v) = item.check(Routines::eigh(item.load::<T>(0)?, vectors))?;
+    item.store(1, |i, _| T::narrow_real(values[i]))?;
+    v.map_or(Ok(()), |v| item.store(2, |i, j| T::narrow(v.at(i, j))))
+}
+
+fn eig<T: Stored>(item: &Item<'_, '_>, vectors: bool) -> Result<()> {
+    let (values, v) = item.check(Routines::eig(item.load::<T>(0)?, vectors))?;
+    item.store(1, |i, _| T::narrow_complex(values[i]))?;
+    v.map_or(Ok(()), |v| {
+        item.store(2, |i, j| T::narrow_complex(v.at(i, j)))
+    })
 }

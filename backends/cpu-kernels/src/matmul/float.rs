@@ -1,11 +1,9 @@
-//! Products of real and complex floating-point matrices: faer's kernel on fixed tiles.
+//! Products of real and complex floating-point matrices: the kernel of one thread on fixed tiles.
 
 use super::{Matrix, OP, Problem, Ring, View, tile};
 use crate::nest::{Raw, scratch, spread};
 use crate::par::Par;
-use faer::linalg::matmul::matmul;
-use faer::traits::ComplexField;
-use faer::{Accum, MatMut, MatRef};
+use rustarr_cpu_linalg::{Gemm, Strided};
 use rustarr_interface::Result;
 
 /// Rows and columns of a tile.
@@ -19,7 +17,7 @@ const FEW: usize = 1 << 14;
 
 pub(super) fn product<T>(par: Par<'_>, a: View<T>, b: View<T>, c: View<T>) -> Result<()>
 where
-    T: Ring + ComplexField + Default,
+    T: Ring + Gemm + Default,
 {
     let problem = Problem::new(&a, &b, &c);
     if c.layout.size() == 0 {
@@ -77,7 +75,7 @@ struct Tiles<T> {
     blocks: usize,
 }
 
-impl<T: Ring + ComplexField + Default> Tiles<T> {
+impl<T: Ring + Gemm + Default> Tiles<T> {
     fn new(problem: Problem<T>, order: (usize, usize)) -> Tiles<T> {
         let Problem { m, k, n, .. } = problem;
         // Where one side is short the tile grows along the other.
@@ -171,7 +169,7 @@ impl<T: Ring + ComplexField + Default> Tiles<T> {
                             let start = (block * batch.size() + index) * m * n;
                             *sums.at((start + i + di + (j + dj) * m) as isize)
                         };
-                        (1..self.blocks).fold(element(0), |sum, block| sum + element(block))
+                        (1..self.blocks).fold(element(0), |sum, block| sum.plus(element(block)))
                     });
                 }
                 Ok(())
@@ -209,31 +207,18 @@ impl<T: Ring + ComplexField + Default> Tiles<T> {
         } else {
             (0, k)
         };
+        let matrix = |m: Matrix<T>, at| Strided {
+            at,
+            row: m.row,
+            col: m.col,
+        };
         // SAFETY: the operands lie inside their memory, the output by contract.
         unsafe {
-            let left = a.at(at[self.order.0], i, from);
-            let right = b.at(at[self.order.1], from, j);
-            matmul(
-                MatMut::from_raw_parts_mut(to, rows, cols, 1, step as isize),
-                Accum::Replace,
-                matrix(a, left, rows, len),
-                matrix(b, right, len, cols),
-                T::ONE,
-                faer::Par::Seq,
-            );
+            let left = matrix(a, a.at(at[self.order.0], i, from));
+            let right = matrix(b, b.at(at[self.order.1], from, j));
+            T::gemm((rows, len, cols), left, right, to, step);
         }
     }
-}
-
-/// A matrix for faer; the step along an axis of length one is set to what its dense form has.
-///
-/// # Safety
-/// The matrix lies inside its memory.
-unsafe fn matrix<'a, T>(m: Matrix<T>, at: *const T, rows: usize, cols: usize) -> MatRef<'a, T> {
-    let row = if rows == 1 { cols as isize } else { m.row };
-    let col = if cols == 1 { rows as isize } else { m.col };
-    // SAFETY: by contract.
-    unsafe { MatRef::from_raw_parts(at, rows, cols, row, col) }
 }
 
 /// # Safety

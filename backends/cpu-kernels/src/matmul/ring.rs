@@ -8,7 +8,7 @@ use rustarr_interface::{Bool, Complex32, Complex64, Result};
 /// Addition and multiplication of one dtype.
 pub(super) trait Ring: Copy + Send + Sync {
     const ZERO: Self;
-    const ONE: Self;
+    fn plus(self, other: Self) -> Self;
     /// `self + a * b`.
     fn mul_add(self, a: Self, b: Self) -> Self;
 }
@@ -16,15 +16,21 @@ pub(super) trait Ring: Copy + Send + Sync {
 macro_rules! rings {
     (int: $($t:ty),*) => { $(impl Ring for $t {
         const ZERO: Self = 0;
-        const ONE: Self = 1;
+        #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            self.wrapping_add(other)
+        }
         #[inline(always)]
         fn mul_add(self, a: Self, b: Self) -> Self {
             self.wrapping_add(a.wrapping_mul(b))
         }
     })* };
-    (float: $($t:ty = $zero:expr, $one:expr);*) => { $(impl Ring for $t {
+    (float: $($t:ty = $zero:expr);*) => { $(impl Ring for $t {
         const ZERO: Self = $zero;
-        const ONE: Self = $one;
+        #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            self + other
+        }
         #[inline(always)]
         fn mul_add(self, a: Self, b: Self) -> Self {
             self + a * b
@@ -32,13 +38,15 @@ macro_rules! rings {
     })* };
 }
 rings!(int: u8, u16, u32, u64);
-rings!(float: f32 = 0.0, 1.0; f64 = 0.0, 1.0;
-    Complex32 = Complex32::new(0.0, 0.0), Complex32::new(1.0, 0.0);
-    Complex64 = Complex64::new(0.0, 0.0), Complex64::new(1.0, 0.0));
+rings!(float: f32 = 0.0; f64 = 0.0; Complex32 = Complex32::new(0.0, 0.0);
+    Complex64 = Complex64::new(0.0, 0.0));
 
 impl Ring for Bool {
     const ZERO: Self = Bool(0);
-    const ONE: Self = Bool(1);
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Bool(self.0 | other.0)
+    }
     #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         // One bit is enough once a factor is 0 or 1, as packing makes them.

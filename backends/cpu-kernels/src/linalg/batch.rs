@@ -1,62 +1,15 @@
-//! Matrices between operands and faer: dense, column-major, in double precision.
+//! Batches of operands, and the way of each matrix into and out of double precision.
 
-use crate::nest::{Nest, Raw, scratch, spread};
+use crate::nest::{Nest, Raw, spread};
 use crate::par::Par;
-use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
-use faer::traits::ComplexField;
-use faer::{MatMut, MatRef};
+use rustarr_cpu_linalg::{self as cpu, Dense, Failure, Field, Routines};
 use rustarr_interface::{Complex32, Complex64, Element, Error, Layout, Operand, Result, Strides};
 use smallvec::SmallVec;
-
-/// What the routines compute in: `f64` or `Complex64`.
-pub(super) trait Field:
-    ComplexField<Real = f64> + Copy + Default + PartialEq + Into<Complex64> + Send + Sync
-{
-    const ONE: Self;
-    fn real(self) -> f64;
-    fn conjugate(self) -> Self;
-    /// The absolute value, without overflow on the way.
-    fn magnitude(self) -> f64;
-    /// `self` times a real number.
-    fn scale(self, by: f64) -> Self;
-}
-
-impl Field for f64 {
-    const ONE: Self = 1.0;
-    fn real(self) -> f64 {
-        self
-    }
-    fn conjugate(self) -> Self {
-        self
-    }
-    fn magnitude(self) -> f64 {
-        self.abs()
-    }
-    fn scale(self, by: f64) -> Self {
-        self * by
-    }
-}
-
-impl Field for Complex64 {
-    const ONE: Self = Complex64::new(1.0, 0.0);
-    fn real(self) -> f64 {
-        self.re
-    }
-    fn conjugate(self) -> Self {
-        self.conj()
-    }
-    fn magnitude(self) -> f64 {
-        self.norm()
-    }
-    fn scale(self, by: f64) -> Self {
-        self * by
-    }
-}
 
 /// A stored dtype, and the types that its routines compute in and answer with.
 pub(super) trait Stored: Element {
     /// The type computed in.
-    type Field: super::eig::Eigen;
+    type Field: Routines;
     /// The dtype of singular values and the like.
     type Real: Element;
     /// The dtype of eigenvalues of a general matrix.
@@ -94,102 +47,14 @@ stored!(
     Complex64, Complex64, f64, Complex64, |v| v, |v| v;
 );
 
-/// A dense column-major matrix.
-#[derive(Clone)]
-pub(super) struct Dense<S> {
-    pub rows: usize,
-    pub cols: usize,
-    pub values: Vec<S>,
-}
-
-impl<S: Field> Dense<S> {
-    pub fn zeros(op: &'static str, rows: usize, cols: usize) -> Result<Dense<S>> {
-        let values = scratch(op, rows * cols, S::default())?;
-        Ok(Dense { rows, cols, values })
-    }
-
-    /// Ones on the diagonal, zeros elsewhere.
-    pub fn identity(op: &'static str, rows: usize, cols: usize) -> Result<Dense<S>> {
-        let mut out = Dense::zeros(op, rows, cols)?;
-        for i in 0..rows.min(cols) {
-            *out.at_mut(i, i) = S::ONE;
-        }
-        Ok(out)
-    }
-
-    pub fn at(&self, i: usize, j: usize) -> S {
-        self.values[i + j * self.rows]
-    }
-
-    pub fn at_mut(&mut self, i: usize, j: usize) -> &mut S {
-        &mut self.values[i + j * self.rows]
-    }
-
-    pub fn as_ref(&self) -> MatRef<'_, S> {
-        MatRef::from_column_major_slice(&self.values, self.rows, self.cols)
-    }
-
-    pub fn as_mut(&mut self) -> MatMut<'_, S> {
-        MatMut::from_column_major_slice_mut(&mut self.values, self.rows, self.cols)
-    }
-
-    /// The conjugate transpose.
-    pub fn adjoint(&self, op: &'static str) -> Result<Dense<S>> {
-        let mut out = Dense::zeros(op, self.cols, self.rows)?;
-        for j in 0..self.cols {
-            for i in 0..self.rows {
-                *out.at_mut(j, i) = self.at(i, j).conjugate();
-            }
-        }
-        Ok(out)
-    }
-
-    /// Scales the matrix so that products of its elements neither overflow nor vanish, by a power of two, which is
-    /// exact; returns the factor that undoes it. `None` if an element is infinite or NaN.
-    pub fn normalise(&mut self) -> Option<f64> {
-        let mut largest = 0f64;
-        for v in &self.values {
-            let v: Complex64 = (*v).into();
-            if !(v.re.is_finite() && v.im.is_finite()) {
-                return None;
-            }
-            largest = largest.max(v.re.abs()).max(v.im.abs());
-        }
-        if largest == 0.0 || (1e-100..1e100).contains(&largest) {
-            return Some(1.0);
-        }
-        // Two steps: the factor of a subnormal number is out of range.
-        let exponent = -(largest.log2().floor() as i32);
-        let halves = [exponent / 2, exponent - exponent / 2].map(|e| 2f64.powi(e));
-        for v in &mut self.values {
-            *v = v.scale(halves[0]).scale(halves[1]);
-        }
-        Some(2f64.powi(-exponent))
-    }
-}
-
-/// Working memory for a faer function.
-pub(super) fn stack<R>(
-    op: &'static str,
-    need: StackReq,
-    f: impl FnOnce(&mut MemStack) -> R,
-) -> Result<R> {
-    match MemBuffer::try_new(need) {
-        Ok(mut buffer) => Ok(f(MemStack::new(&mut buffer))),
-        Err(_) => Err(Error::memory(
-            op,
-            format!("no {} bytes of working memory", need.size_bytes()),
-        )),
-    }
-}
-
 /// Operands whose leading axes are a batch.
 pub(super) struct Batch<'a> {
     par: Par<'a>,
-    pub op: &'static str,
+    op: &'static str,
     operands: SmallVec<[Operand<'a>; 4]>,
-    ranks: SmallVec<[usize; 4]>,
+    ranks: &'static [usize],
     shape: SmallVec<[usize; 4]>,
+    /// Over the batch: every operand.
     nest: Nest,
 }
 
@@ -200,8 +65,8 @@ impl<'a> Batch<'a> {
         op: &'static str,
         inputs: &[Operand<'a>],
         outputs: &[Operand<'a>],
-        ranks: &[usize],
-    ) -> Result<Batch<'a>> {
+        ranks: &'static [usize],
+    ) -> Batch<'a> {
         let operands: SmallVec<[Operand<'a>; 4]> = inputs.iter().chain(outputs).copied().collect();
         debug_assert_eq!(operands.len(), ranks.len());
         let leading = |(o, rank): (&Operand<'_>, &usize)| {
@@ -214,18 +79,18 @@ impl<'a> Batch<'a> {
         };
         let layouts: SmallVec<[Layout; 4]> = operands.iter().zip(ranks).map(leading).collect();
         let shape = layouts[0].shape();
-        Ok(Batch {
+        Batch {
             par,
             op,
             shape: shape.into(),
             nest: Nest::ordered(shape, &layouts.iter().collect::<SmallVec<[&Layout; 4]>>()),
             operands,
-            ranks: ranks.into(),
-        })
+            ranks,
+        }
     }
 
     /// Runs `f` for every member of the batch.
-    pub fn each(&self, f: impl Fn(&Item<'_, '_>) -> Result<()> + Sync) -> Result<()> {
+    pub fn each(&self, f: impl Fn(&Item<'_, 'a>) -> Result<()> + Sync) -> Result<()> {
         let count = self.nest.size();
         // Matrices of a few elements go together.
         let elements: usize = self.dims(0).iter().map(|d| d.0).product();
@@ -237,10 +102,11 @@ impl<'a> Batch<'a> {
             || (),
             |(), task| {
                 for index in task * block..((task + 1) * block).min(count) {
+                    let at = self.nest.position(index);
                     f(&Item {
                         batch: self,
                         index,
-                        at: self.nest.position(index),
+                        at,
                     })?;
                 }
                 Ok(())
@@ -265,25 +131,43 @@ pub(super) struct Item<'b, 'a> {
 }
 
 impl Item<'_, '_> {
+    /// Length and step of the axes of an operand's matrix, vector or scalar.
+    pub fn dims(&self, operand: usize) -> SmallVec<[(usize, isize); 2]> {
+        self.batch.dims(operand)
+    }
+
+    /// The last operand.
+    pub fn last(&self) -> usize {
+        self.batch.operands.len() - 1
+    }
+
     /// The matrix of an input.
     pub fn load<T: Stored>(&self, operand: usize) -> Result<Dense<T::Field>> {
-        let dims = self.batch.dims(operand);
-        let (rows, cols) = (dims[0].0, dims[1].0);
+        self.load_from::<T>(operand, false)
+    }
+
+    /// The matrix of an input, or its conjugate transpose.
+    pub fn load_from<T: Stored>(&self, operand: usize, adjoint: bool) -> Result<Dense<T::Field>> {
+        let mut dims = self.dims(operand);
+        if adjoint {
+            dims.swap(0, 1);
+        }
         let base = Raw::<T>::of(self.batch.operands[operand])?;
-        let mut out = Dense::zeros(self.batch.op, rows, cols)?;
-        for j in 0..cols {
-            for i in 0..rows {
+        let mut out = self.check(Dense::zeros(dims[0].0, dims[1].0))?;
+        for j in 0..out.cols {
+            for i in 0..out.rows {
                 let at = self.at[operand] + i as isize * dims[0].1 + j as isize * dims[1].1;
                 // SAFETY: layouts stay inside their buffers.
-                *out.at_mut(i, j) = unsafe { *base.at(at) }.widen();
+                let value = unsafe { *base.at(at) }.widen();
+                *out.at_mut(i, j) = if adjoint { value.conjugate() } else { value };
             }
         }
         Ok(out)
     }
 
-    /// Writes the matrix `f(i, j)` of an output.
+    /// Writes `f(row, column)` to every element of an output.
     pub fn store<T: Element>(&self, operand: usize, f: impl Fn(usize, usize) -> T) -> Result<()> {
-        let mut dims = self.batch.dims(operand);
+        let mut dims = self.dims(operand);
         dims.resize(2, (1, 0));
         let base = Raw::<T>::of(self.batch.operands[operand])?;
         for i in 0..dims[0].0 {
@@ -296,13 +180,23 @@ impl Item<'_, '_> {
         Ok(())
     }
 
-    /// Writes a dense matrix of an output's shape.
-    pub fn store_matrix<T: Stored>(&self, operand: usize, from: &Dense<T::Field>) -> Result<()> {
-        self.store(operand, |i, j| T::narrow(from.at(i, j)))
+    /// A routine's result, its failure put in words.
+    pub fn check<R>(&self, result: cpu::Result<R>) -> Result<R> {
+        result.map_err(|failure| self.error(failure))
     }
 
-    /// Why the routine fails for this matrix.
-    pub fn error(&self, what: &str) -> Error {
+    #[cold]
+    fn error(&self, failure: Failure) -> Error {
+        let what = match failure {
+            Failure::Memory(bytes) => {
+                let text = format!("no {bytes} bytes of working memory");
+                return Error::memory(self.batch.op, text);
+            }
+            Failure::Singular => "is singular",
+            Failure::NotPositiveDefinite => "is not positive definite",
+            Failure::NotFinite => "has infinities or NaN, so that the iteration would not converge",
+            Failure::Diverges => "is one for which the iteration does not converge",
+        };
         let mut place: SmallVec<[usize; 4]> = SmallVec::new();
         let mut rest = self.index;
         for &dim in self.batch.shape.iter().rev() {

@@ -1,0 +1,160 @@
+//! Matrices in the layout that faer likes.
+
+use crate::{Failure, Result};
+use faer::traits::ComplexField;
+use faer::{MatMut, MatRef};
+use rustarr_interface::Complex64;
+
+/// What the routines compute in: `f64` or `Complex64`.
+pub trait Field:
+    ComplexField<Real = f64> + Copy + Default + PartialEq + Into<Complex64> + Send + Sync
+{
+    /// The number one.
+    const ONE: Self;
+    /// The real part.
+    fn real(self) -> f64;
+    /// The complex conjugate.
+    fn conjugate(self) -> Self;
+    /// The absolute value, without overflow on the way.
+    fn magnitude(self) -> f64;
+    /// This number times a real one.
+    fn scale(self, by: f64) -> Self;
+}
+
+impl Field for f64 {
+    const ONE: Self = 1.0;
+    fn real(self) -> f64 {
+        self
+    }
+    fn conjugate(self) -> Self {
+        self
+    }
+    fn magnitude(self) -> f64 {
+        self.abs()
+    }
+    fn scale(self, by: f64) -> Self {
+        self * by
+    }
+}
+
+impl Field for Complex64 {
+    const ONE: Self = Complex64::new(1.0, 0.0);
+    fn real(self) -> f64 {
+        self.re
+    }
+    fn conjugate(self) -> Self {
+        self.conj()
+    }
+    fn magnitude(self) -> f64 {
+        self.norm()
+    }
+    fn scale(self, by: f64) -> Self {
+        self * by
+    }
+}
+
+/// A dense column-major matrix.
+#[derive(Clone, Debug)]
+pub struct Dense<S> {
+    /// How many rows.
+    pub rows: usize,
+    /// How many columns.
+    pub cols: usize,
+    /// The elements, column by column.
+    pub values: Vec<S>,
+}
+
+impl<S: Field> Dense<S> {
+    /// All zeros.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub fn zeros(rows: usize, cols: usize) -> Result<Dense<S>> {
+        let mut values = Vec::new();
+        let size = rows.saturating_mul(cols);
+        if values.try_reserve_exact(size).is_err() {
+            return Err(Failure::Memory(size.saturating_mul(size_of::<S>())));
+        }
+        values.resize(size, S::default());
+        Ok(Dense { rows, cols, values })
+    }
+
+    /// Ones on the diagonal, zeros elsewhere.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub fn identity(rows: usize, cols: usize) -> Result<Dense<S>> {
+        let mut out = Dense::zeros(rows, cols)?;
+        for i in 0..rows.min(cols) {
+            *out.at_mut(i, i) = S::ONE;
+        }
+        Ok(out)
+    }
+
+    /// The element of row `i` and column `j`.
+    #[inline]
+    pub fn at(&self, i: usize, j: usize) -> S {
+        self.values[i + j * self.rows]
+    }
+
+    /// The element of row `i` and column `j`, to be changed.
+    #[inline]
+    pub fn at_mut(&mut self, i: usize, j: usize) -> &mut S {
+        &mut self.values[i + j * self.rows]
+    }
+
+    pub(crate) fn as_ref(&self) -> MatRef<'_, S> {
+        MatRef::from_column_major_slice(&self.values, self.rows, self.cols)
+    }
+
+    pub(crate) fn as_mut(&mut self) -> MatMut<'_, S> {
+        MatMut::from_column_major_slice_mut(&mut self.values, self.rows, self.cols)
+    }
+
+    /// Clears what is above the diagonal and makes the diagonal real, as it is in a Hermitian matrix of which only the
+    /// lower triangle is given.
+    pub(crate) fn keep_lower_triangle(&mut self) {
+        for j in 0..self.cols {
+            for i in 0..j.min(self.rows) {
+                *self.at_mut(i, j) = S::default();
+            }
+            *self.at_mut(j, j) = S::ONE.scale(Field::real(self.at(j, j)));
+        }
+    }
+
+    /// Scales the matrix so that products of its elements neither overflow nor vanish, by a power of two, which is
+    /// exact; returns the factor that undoes it.
+    ///
+    /// # Errors
+    /// `NotFinite`.
+    pub(crate) fn normalise(&mut self) -> Result<f64> {
+        let mut largest = 0f64;
+        for v in &self.values {
+            let v: Complex64 = (*v).into();
+            if !(v.re.is_finite() && v.im.is_finite()) {
+                return Err(Failure::NotFinite);
+            }
+            largest = largest.max(v.re.abs()).max(v.im.abs());
+        }
+        if largest == 0.0 || (1e-100..1e100).contains(&largest) {
+            return Ok(1.0);
+        }
+        // Two steps: the factor of a subnormal number is out of range.
+        let exponent = -(largest.log2().floor() as i32);
+        for part in [exponent / 2, exponent - exponent / 2] {
+            let factor = 2f64.powi(part);
+            self.values.iter_mut().for_each(|v| *v = v.scale(factor));
+        }
+        Ok(2f64.powi(-exponent))
+    }
+}
+
+/// The Euclidean norm, scaled so that squares neither overflow nor vanish.
+pub(crate) fn norm<S: Field>(v: &[S]) -> f64 {
+    let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.magnitude()));
+    if largest == 0.0 || !largest.is_finite() {
+        return v.iter().map(|v| v.magnitude()).sum();
+    }
+    let square = |v: &S| (v.magnitude() / largest).powi(2);
+    largest * v.iter().map(square).sum::<f64>().sqrt()
+}
