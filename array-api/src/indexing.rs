@@ -3,6 +3,20 @@
 //! A key becomes a layout as far as it can. What is left are axes picked by index arrays, which the
 //! verbs `gather` and `scatter` take as they are; a boolean array is first compacted to positions.
 //! Source: array API standard, "Indexing"; NumPy's rules for integer arrays among slices.
+//!
+//! ```
+//! use rustarr::indexing::{Key, get, set};
+//! use rustarr::{Array, Context, ContextOptions, ops};
+//! # use std::sync::Arc;
+//! # let backend: Arc<dyn rustarr::interface::Backend> = Arc::new(rustarr_serial::open(None, None));
+//! # let ctx = Context::new("cpu-serial", backend.clone(), backend, ContextOptions::default());
+//! let x = Array::from_slice(&ctx, &[1.0, -2.0, 3.0, -4.0], &[2, 2])?;
+//! let column = get(&x, &[Key::ALL, Key::Int(1)])?; // a view
+//! let negative = ops::less(&x, 0.0)?;
+//! set(&x, &[Key::Array(negative)], 0.0)?;
+//! assert_eq!(column.to_vec::<f64>()?, [0.0, 0.0]);
+//! # Ok::<(), rustarr::Error>(())
+//! ```
 
 use crate::ops::args::{self, Axes, check_ndim};
 use crate::ops::coordinates;
@@ -114,6 +128,9 @@ fn plan(op: &'static str, x: &Array, keys: &[Key]) -> Result<Plan> {
         }
     };
     for key in keys {
+        if let Key::Array(a) = key {
+            args::meet(op, &[x, a])?;
+        }
         let advanced = fancy && key.is_advanced();
         if advanced && !inside {
             runs += 1;

@@ -337,9 +337,11 @@ pub fn constant_comparison(op: Op, dtype: DType, value: Weak, scalar_first: bool
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use DType::*;
-    use rustarr_interface::ErrorKind;
+    use super::{
+        Weak, can_cast, common_dtype, constant_comparison, int_range, promote, weak_scalar,
+    };
+    use rustarr_interface::DType::{self, *};
+    use rustarr_interface::{Complex64, ErrorKind, Kinds, Op};
 
     /// One row per dtype in the order of `DType::ALL`: its promotion with every dtype. The columns are
     /// those of NumPy 2.4, the standard's table included.

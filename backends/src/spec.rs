@@ -5,7 +5,7 @@ use rustarr_interface::{DType, Error, Result};
 use std::str::FromStr;
 
 /// Which backend a context computes on, and how. `None` leaves a setting to the environment, then to the default.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ContextSpec {
     /// `cpu-serial`, `cpu-parallel` or `wgpu`; by default `RUSTARR_BACKEND`, then `cpu-parallel`.
     pub backend: Option<String>,

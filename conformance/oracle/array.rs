@@ -420,19 +420,13 @@ fn prod(dtype: DType, result: DType, items: &[Value]) -> Value {
             total.into()
         }
         Kinds::FLOAT => {
-            let (mut total, mut largest, mut whole, mut exact, mut relative) =
-                (1f64, 1f64, true, true, 0f64);
+            let (mut total, mut largest, mut whole, mut exact) = (1f64, 1f64, true, true);
             for item in items {
                 if let Value::Float(v, e) = item {
                     total *= v;
                     largest *= v.abs().max(1.0);
                     whole &= v.fract() == 0.0;
                     exact &= *e == 0.0;
-                    relative += if *v == 0.0 {
-                        f64::INFINITY
-                    } else {
-                        e / v.abs()
-                    };
                 }
             }
             if total.is_nan()

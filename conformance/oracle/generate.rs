@@ -498,6 +498,12 @@ impl Generator {
             Fold::ArgMin | Fold::ArgMax => (0..ndim).collect(),
             _ => (0..ndim).filter(|_| self.rng.chance(60)).collect(),
         };
+        // What an empty array is reduced to need not be empty, nor small.
+        let shape = &self.model.arrays[&of].shape;
+        let kept = (0..ndim).filter(|a| !axes.contains(a)).map(|a| shape[a]);
+        if kept.product::<usize>() > MOST_ELEMENTS {
+            return None;
+        }
         Some(Step::Reduce {
             id: self.id(),
             fold,

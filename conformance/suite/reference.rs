@@ -294,7 +294,7 @@ fn complex_pow(a: Complex64, b: Complex64) -> Value {
     }
     // The error of the logarithm grows with the exponent.
     let turns = (b * a.ln()).norm();
-    about(C * (2 + turns as u32), (b * a.ln()).exp())
+    about(C * (2 + turns.min(1e6) as u32), (b * a.ln()).exp())
 }
 
 fn complex_expm1(a: Complex64) -> Complex64 {

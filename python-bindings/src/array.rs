@@ -46,8 +46,9 @@ pub fn read<T>(
 }
 
 impl PyArray {
+    /// `self op other` or, reflected, `other op self`; NotImplemented for objects that should answer themselves.
     #[inline]
-    fn binary(&self, op: Op, other: &Bound<'_, PyAny>, reflected: bool) -> PyResult<Py<PyAny>> {
+    pub fn binary(&self, op: Op, other: &Bound<'_, PyAny>, reflected: bool) -> PyResult<Py<PyAny>> {
         let py = other.py();
         let Some(other) = operand(other, self.0.context())? else {
             return Ok(py.NotImplemented());
@@ -62,7 +63,8 @@ impl PyArray {
         Ok(Py::new(py, result)?.into_any())
     }
 
-    fn in_place(&self, op: Op, other: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// `self op= other`.
+    pub fn in_place(&self, op: Op, other: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = other.py();
         let Some(value) = operand(other, self.0.context())? else {
             return Err(unsupported_operand(op.name(), other));
@@ -119,39 +121,6 @@ fn unsupported_operand(op: &str, other: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!(
         "{op}: an array does not go with {class}; convert it with asarray"
     ))
-}
-
-/// Rows: `__op__`, `__rop__`, `__iop__` and the operation.
-macro_rules! operators {
-    ($(($name:ident, $reflected:ident, $in_place:ident, $op:ident))*) => {
-        #[pymethods]
-        impl PyArray {
-            $(
-                fn $name(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-                    self.binary(Op::$op, other, false)
-                }
-                fn $reflected(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-                    self.binary(Op::$op, other, true)
-                }
-                fn $in_place(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-                    self.in_place(Op::$op, other)
-                }
-            )*
-        }
-    };
-}
-operators! {
-    (__add__, __radd__, __iadd__, Add)
-    (__sub__, __rsub__, __isub__, Subtract)
-    (__mul__, __rmul__, __imul__, Multiply)
-    (__truediv__, __rtruediv__, __itruediv__, Divide)
-    (__floordiv__, __rfloordiv__, __ifloordiv__, FloorDivide)
-    (__mod__, __rmod__, __imod__, Remainder)
-    (__and__, __rand__, __iand__, BitwiseAnd)
-    (__or__, __ror__, __ior__, BitwiseOr)
-    (__xor__, __rxor__, __ixor__, BitwiseXor)
-    (__lshift__, __rlshift__, __ilshift__, BitwiseLeftShift)
-    (__rshift__, __rrshift__, __irshift__, BitwiseRightShift)
 }
 
 #[pymethods]

@@ -232,7 +232,7 @@ impl PyContext {
         self.0.reset_stats();
     }
 
-    /// Waits for queued work and raises what it failed with. Recorded work that nobody asked for stays recorded.
+    /// Runs recorded work whose result somebody holds, waits for queued work, and raises what failed.
     fn synchronize(&self) -> PyResult<()> {
         run(|| self.0.synchronize())
     }
@@ -307,21 +307,12 @@ impl PyContext {
         format!("<rustarr.Context {:?}{threads}{closed}>", self.0.name())
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let options = PyDict::new(py);
-        if self.0.name() == "cpu-parallel" {
-            options.set_item("threads", self.0.threads())?;
-        }
-        options.set_item("fallback", self.fallback())?;
-        options.set_item("default_float", self.default_float(py)?)?;
-        let restore = py
-            .import("rustarr._namespace")?
-            .getattr("_restore_context")?;
-        let arguments = PyTuple::new(py, [PyString::new(py, self.0.name()).as_any(), &options])?;
-        Ok((restore, arguments))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let module = slf.py().import("rustarr._namespace")?;
+        Ok((
+            module.getattr("_restore_context")?,
+            module.getattr("_described")?.call1((slf,))?,
+        ))
     }
 }
 
@@ -505,6 +496,12 @@ pub fn set_default_context(context: Option<&Bound<'_, PyContext>>) {
 #[pyfunction]
 pub fn current_context(py: Python<'_>) -> PyResult<PyContext> {
     current(py).map(PyContext)
+}
+
+/// Runs what every open context has recorded and somebody holds, waits for it, and raises what failed.
+#[pyfunction]
+pub fn synchronize() -> PyResult<()> {
+    run(rustarr::context::synchronize_all)
 }
 
 /// The devices of this machine, refused ones with the reason. Opens none.

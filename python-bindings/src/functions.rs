@@ -1,7 +1,7 @@
 //! Functions over arrays, by the chapters of the standard, and the few NumPy names that are no aliases.
 
 use crate::array::{PyArray, other, read, wrap};
-use crate::context::DeviceArg;
+use crate::context::{DeviceArg, PyDevice, show_warnings};
 use crate::convert::{Axes, Input, Shape};
 use crate::dtype::{DTypeArg, PyDType};
 use crate::errors::run;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use rustarr::interface::{Kinds, Op};
 use rustarr::promotion::common_dtype;
-use rustarr::{Array, Context, DType, Weak, ops, promotion};
+use rustarr::{Array, Context, DType, Weak, info, ops, promotion};
 
 /// A Python list of arrays.
 pub fn list(py: Python<'_>, arrays: Vec<Array>) -> PyResult<Bound<'_, PyList>> {
@@ -122,22 +122,8 @@ impl Functions {
             kind => kind.resolve(&context()?),
         };
         if let Ok(name) = kind.cast::<PyString>() {
-            let kinds = match &*name.to_cow()? {
-                "bool" => Kinds::BOOL,
-                "signed integer" => Kinds::SIGNED,
-                "unsigned integer" => Kinds::UNSIGNED,
-                "integral" => Kinds::INT,
-                "real floating" => Kinds::FLOAT,
-                "complex floating" => Kinds::COMPLEX,
-                "numeric" => Kinds::NUMERIC,
-                other => {
-                    return Err(PyValueError::new_err(format!(
-                        "isdtype: {other:?} is not a kind; there are \"bool\", \"signed integer\", \"unsigned \
-                         integer\", \"integral\", \"real floating\", \"complex floating\", \"numeric\""
-                    )));
-                }
-            };
-            return Ok(dtype.is(kinds));
+            let name = name.to_cow()?;
+            return run(|| info::isdtype(dtype, &name));
         }
         Ok(kind.extract::<DTypeArg>()?.resolve(&context()?) == dtype)
     }
@@ -297,7 +283,7 @@ impl Functions {
     }
 
     /// Arrays joined along an axis; flattened first where ``axis`` is None.
-    #[pyo3(signature = (arrays, /, axis=Some(0)))]
+    #[pyo3(signature = (arrays, /, axis=Some(0)), text_signature = "($self, arrays, /, axis=0)")]
     fn concat(&self, arrays: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyArray> {
         let parts = self.0.arrays(arrays)?;
         let refs: Vec<_> = parts.iter().collect();
@@ -933,54 +919,99 @@ impl Functions {
         numpy.call1((Py::new(py, PyArray(copied))?,))
     }
 
-    /// Waits for the context's queued work and raises what it failed with.
-    ///
-    /// Parameters
-    /// ----------
-    /// arrays
-    ///     Arrays whose recorded work is to run first.
-    #[pyo3(signature = (*arrays))]
-    fn synchronize(&self, py: Python<'_>, arrays: &Bound<'_, PyTuple>) -> PyResult<()> {
-        for item in arrays {
-            let array = item.cast::<PyArray>()?;
-            let array = &array.get().0;
-            read(py, array, || array.realise())?;
-            run(|| array.context().synchronize())?;
-        }
+    /// Runs recorded work of the context whose result somebody holds, waits for it, and raises what failed.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let context = self.0.context(py)?;
-        run(|| context.synchronize())
+        run(|| context.synchronize())?;
+        show_warnings(py, &context)
     }
 
-    /// The facts of ``__array_namespace_info__``: the device, the default dtypes, and the native dtypes.
+    /// The facts of ``__array_namespace_info__`` about a device.
+    #[pyo3(signature = (device=None, kind=None))]
     fn _info<'py>(
         &self,
         py: Python<'py>,
         device: Option<DeviceArg>,
+        kind: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let context = match device {
-            Some(device) => device.0,
-            None => self.0.context(py)?,
-        };
+        let context = self.0.on(py, device)?;
         let object = |dtype| crate::dtype::object(py, dtype);
+        let defaults = info::default_dtypes(&context);
+        let default_dtypes = PyDict::new(py);
+        default_dtypes.set_item("real floating", object(defaults.real_floating)?)?;
+        default_dtypes.set_item("complex floating", object(defaults.complex_floating)?)?;
+        default_dtypes.set_item("integral", object(defaults.integral)?)?;
+        default_dtypes.set_item("indexing", object(defaults.indexing)?)?;
+        let dtypes = PyDict::new(py);
+        for dtype in run(|| info::dtypes(&context, kind))? {
+            dtypes.set_item(dtype.name(), object(dtype)?)?;
+        }
         let out = PyDict::new(py);
-        out.set_item(
-            "device",
-            Py::new(py, crate::context::PyDevice(context.clone()))?,
-        )?;
-        out.set_item("real floating", object(context.default_float())?)?;
-        out.set_item("complex floating", object(context.default_complex())?)?;
-        out.set_item("integral", object(context.default_int())?)?;
-        out.set_item("indexing", object(DType::I64)?)?;
-        let native = context
-            .backend()
-            .caps()
-            .dtypes
-            .iter()
-            .map(object)
-            .collect::<PyResult<Vec<_>>>()?;
-        out.set_item("native", native)?;
-        out.set_item("strict", context.fallback() == rustarr::Fallback::Error)?;
+        out.set_item("device", PyDevice(context))?;
+        out.set_item("default_dtypes", default_dtypes)?;
+        out.set_item("dtypes", dtypes)?;
         Ok(out)
+    }
+
+    /// What the library can do.
+    fn _capabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = info::capabilities();
+        let out = PyDict::new(py);
+        out.set_item("boolean indexing", found.boolean_indexing)?;
+        out.set_item("data-dependent shapes", found.data_dependent_shapes)?;
+        out.set_item("max dimensions", found.max_dimensions)?;
+        Ok(out)
+    }
+
+    /// The limits of a floating dtype, or of a complex one's parts.
+    ///
+    /// Returns
+    /// -------
+    /// finfo_object
+    ///     With bits, eps, max, min, smallest_normal and dtype.
+    ///
+    /// Raises
+    /// ------
+    /// TypeError
+    ///     For a dtype that is not floating-point.
+    #[pyo3(signature = (r#type, /), text_signature = "($self, type, /)")]
+    fn finfo<'py>(&self, r#type: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = r#type.py();
+        let dtype = self.dtype_of(r#type)?;
+        let limits = run(|| info::finfo(dtype))?;
+        let object = crate::dtype::object(py, limits.dtype)?;
+        py.import("rustarr._results")?
+            .getattr("finfo_object")?
+            .call1((
+                limits.bits,
+                limits.eps,
+                limits.max,
+                limits.min,
+                limits.smallest_normal,
+                object,
+            ))
+    }
+
+    /// The limits of an integer dtype.
+    ///
+    /// Returns
+    /// -------
+    /// iinfo_object
+    ///     With bits, max, min and dtype.
+    ///
+    /// Raises
+    /// ------
+    /// TypeError
+    ///     For a dtype that is not an integer.
+    #[pyo3(signature = (r#type, /), text_signature = "($self, type, /)")]
+    fn iinfo<'py>(&self, r#type: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = r#type.py();
+        let dtype = self.dtype_of(r#type)?;
+        let limits = run(|| info::iinfo(dtype))?;
+        let object = crate::dtype::object(py, limits.dtype)?;
+        py.import("rustarr._results")?
+            .getattr("iinfo_object")?
+            .call1((limits.bits, limits.max, limits.min, object))
     }
 }
 
@@ -990,5 +1021,16 @@ pub fn along(x: &Array, axis: Option<i64>) -> rustarr::Result<Array> {
         Ok(x.clone())
     } else {
         ops::reshape(x, &[-1], None)
+    }
+}
+
+impl Functions {
+    /// The dtype of an array, or the dtype itself.
+    fn dtype_of(&self, obj: &Bound<'_, PyAny>) -> PyResult<DType> {
+        if let Ok(array) = obj.cast::<PyArray>() {
+            return Ok(array.get().0.dtype());
+        }
+        let dtype: DTypeArg = obj.extract()?;
+        Ok(self.0.dtype(obj.py(), Some(dtype))?.unwrap_or(DType::F64))
     }
 }

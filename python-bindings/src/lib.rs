@@ -21,6 +21,7 @@ mod key;
 mod linalg;
 mod methods;
 mod namespace;
+mod operators;
 mod random;
 
 use pyo3::prelude::*;
@@ -31,7 +32,9 @@ mod _core {
     #[pymodule_export]
     use super::array::{PyArray, restore_array};
     #[pymodule_export]
-    use super::context::{PyContext, PyDevice, current_context, devices, set_default_context};
+    use super::context::{
+        PyContext, PyDevice, current_context, devices, set_default_context, synchronize,
+    };
     #[pymodule_export]
     use super::dtype::PyDType;
     #[pymodule_export]

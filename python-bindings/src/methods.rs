@@ -2,11 +2,11 @@
 
 use crate::array::{PyArray, other, read, to_list, wrap};
 use crate::context::DeviceArg;
-use crate::convert::{Axes, Input, Shape, input, to_python};
+use crate::convert::{Axes, Input, input, to_python};
 use crate::dtype::DTypeArg;
 use crate::errors::run;
 use crate::functions::{along, astype, repeat, squeeze, tuple};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use rustarr::indexing::{self, Key};

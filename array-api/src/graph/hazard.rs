@@ -12,7 +12,7 @@ use super::{Recipe, fallback};
 use crate::array::{Array, Ready};
 use crate::base::{Base, State};
 use rustarr_interface::{
-    Args, Buffer, DType, Error, ForeignMemory, Layout, Operand, Program, Result, Verb, interrupt,
+    Args, Buffer, DType, Error, Layout, Operand, Program, Result, Verb, interrupt,
 };
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -187,14 +187,14 @@ fn reads_are_safe(plan: &Plan, target: &Array, sole: bool) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a value's elements may share memory with the target's. Foreign buffers are compared by address: two of
-/// them can cover the same memory.
+/// Whether a value's elements may share memory with the target's. Memory that the outside knows may come back
+/// in another buffer: two foreign ones, or a foreign one and our own exported one, are compared by address.
 fn overlap(value: &Ready, target: &Array) -> Result<bool> {
     let buffer = target.base().realise()?;
     if value.buffer.same(&buffer) {
         return Ok(value.dtype != target.dtype() || value.layout.may_overlap(target.layout()));
     }
-    if value.buffer.downcast::<ForeignMemory>().is_none() || !target.base().is_shared() {
+    if !target.base().is_shared() {
         return Ok(false);
     }
     let span = |buffer: &Buffer, layout: &Layout, dtype: DType| {

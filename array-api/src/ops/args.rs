@@ -68,13 +68,20 @@ pub(crate) fn check_shape(op: &'static str, shape: &[usize], dtype: DType) -> Re
         .filter(|&&d| d != 0)
         .try_fold(dtype.itemsize(), |n, &d| n.checked_mul(d))
         .filter(|&n| n <= isize::MAX as usize);
-    if bytes.is_some() || shape.contains(&0) {
+    // Without elements any sizes will do that a layout can count with.
+    let countable = shape.iter().all(|&d| d <= isize::MAX as usize);
+    if bytes.is_some() || shape.contains(&0) && countable {
         return Ok(());
     }
     Err(Error::memory(
         op,
         format!("an array of shape {shape:?} and dtype {dtype} is too large to address"),
     ))
+}
+
+/// The product of sizes; saturates, which no array with elements reaches.
+pub(crate) fn count(sizes: impl IntoIterator<Item = usize>) -> usize {
+    sizes.into_iter().fold(1, usize::saturating_mul)
 }
 
 /// A shape from signed numbers.

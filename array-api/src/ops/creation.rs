@@ -27,6 +27,7 @@ pub fn full<'a>(
             filled(OP, ctx, shape, weak_scalar(OP, w, dtype)?)
         }
         Arg::Array(x) => {
+            let x = x.relabel(ctx).map_err(|e| e.in_op(OP))?;
             let dtype = dtype.unwrap_or(x.dtype());
             args::check_shape(OP, shape, dtype)?;
             let layout = x.layout().broadcast_to(shape).map_err(|e| e.in_op(OP))?;

@@ -72,7 +72,7 @@ pub fn apply(op: Op, args: &[Arg<'_>]) -> Result<Array> {
             )?),
         });
     }
-    if op == Op::Pow && compute.is(Kinds::SIGNED) {
+    if op == Op::Pow && compute.is(Kinds::SIGNED) && !shape.contains(&0) {
         check_exponents(&args[1])?;
     }
     graph::apply(&ctx, op, compute, shape, ins)
@@ -141,11 +141,12 @@ fn common_shape(name: &'static str, args: &[Arg<'_>]) -> Result<Dims> {
     }
 }
 
-/// A negative exponent of integers has no integer result: an error at the call, as in NumPy.
+/// A negative exponent of integers has no integer result: an error at the call, as in NumPy, which asks
+/// only where there is a result to compute.
 fn check_exponents(exponent: &Arg<'_>) -> Result<()> {
     let negative = match exponent {
         Arg::Scalar(s) => s.to_int().is_some_and(|v| v < 0),
-        Arg::Array(x) if x.dtype().is(Kinds::SIGNED) && x.size() > 0 => {
+        Arg::Array(x) if x.dtype().is(Kinds::SIGNED) => {
             let below = apply(Op::Less, &[Arg::Array(x), Arg::from(0i64)])?;
             let axes = AxisMask::all(x.ndim());
             graph::reduce("any", Reduce::Any, &below, axes)?

@@ -181,10 +181,10 @@ pub fn tensordot(x1: &Array, x2: &Array, axes1: &[i64], axes2: &[i64]) -> Result
     let order = |x: &Array, axes: Axes| x.view(x.layout().permute(&axes));
     let left = order(x1, f1.iter().chain(&a1).copied().collect());
     let right = order(x2, a2.iter().chain(&f2).copied().collect());
-    let k: usize = summed.iter().product();
+    let k = args::count(summed);
     let (s1, s2) = (sizes(x1, &f1), sizes(x2, &f2));
-    let left = args::reshaped(&left, &[s1.iter().product(), k])?;
-    let right = args::reshaped(&right, &[k, s2.iter().product()])?;
+    let left = args::reshaped(&left, &[args::count(s1.iter().copied()), k])?;
+    let right = args::reshaped(&right, &[k, args::count(s2.iter().copied())])?;
     let shape: Dims = s1.into_iter().chain(s2).collect();
     args::check_ndim(OP, shape.len())?;
     args::reshaped(&product(OP, &left, &right)?, &shape)

@@ -316,7 +316,8 @@ pub fn concat(arrays: &[&Array], axis: Option<i64>) -> Result<Array> {
 /// Parts that agree outside `axis`, written one after the other into a new array.
 pub(crate) fn join(op: &'static str, parts: &[Array], axis: usize, dtype: DType) -> Result<Array> {
     let mut shape = Dims::from_slice(parts[0].shape());
-    shape[axis] = parts.iter().map(|p| p.shape()[axis]).sum();
+    let lengths = parts.iter().map(|p| p.shape()[axis]);
+    shape[axis] = lengths.fold(0, usize::saturating_add);
     args::check_shape(op, &shape, dtype)?;
     if let [only] = parts {
         return args::dense_as(only, dtype);

@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Elements a random block gives: four words of 32 bits.
+/// Words of 32 bits that a block of the stream has.
 const WORDS: usize = 4;
 
 /// A stream of random numbers: Philox4x32-10 (Salmon et al., SC 2011) under a key, from a counter on. It may be
@@ -61,7 +61,7 @@ impl Generator {
         dtype: DType,
     ) -> Result<Array> {
         args::check_shape(op, shape, dtype)?;
-        let n: usize = shape.iter().product();
+        let n = args::count(shape.iter().copied());
         // Normals come in pairs, so an odd count takes the words of the next even one.
         let (n, words) = match random {
             Random::Normal => (n.next_multiple_of(2), dtype.itemsize() / 4),
@@ -261,7 +261,7 @@ impl Generator {
         };
         let ctx = x.context();
         args::check_shape(OP, shape, x.dtype())?;
-        let count: usize = shape.iter().product();
+        let count = args::count(shape.iter().copied());
         if n == 0 && count > 0 {
             return Err(Error::value(OP, "there is nothing to choose from"));
         }
@@ -302,10 +302,7 @@ impl Generator {
                 args::reshaped(&order.view(order.layout().slice(0, 0, 1, count)), shape)?
             }
         };
-        let axes = picks.ndim();
-        let out = take(x, &picks, Some(0)).map_err(|e| e.in_op(OP))?;
-        debug_assert_eq!(out.ndim(), axes + x.ndim() - 1);
-        Ok(out)
+        take(x, &picks, Some(0)).map_err(|e| e.in_op(OP))
     }
 }
 

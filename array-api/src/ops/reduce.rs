@@ -212,10 +212,8 @@ pub fn count_nonzero(x: &Array, axes: Option<&[i64]>, keepdims: bool) -> Result<
 
 /// Elements to each result of a reduction.
 fn count(x: &Array, axes: AxisMask) -> usize {
-    (0..x.ndim())
-        .filter(|&a| axes.contains(a))
-        .map(|a| x.shape()[a])
-        .product()
+    let reduced = (0..x.ndim()).filter(|&a| axes.contains(a));
+    args::count(reduced.map(|a| x.shape()[a]))
 }
 
 /// The dtypes of a floating-point statistic: of the result and of the computation.

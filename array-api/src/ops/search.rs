@@ -90,14 +90,10 @@ pub fn searchsorted<'a>(
     let outputs = [(DType::I64, Dims::from_slice(values.shape()))];
     let search = Search { right };
     let inputs = [&sorted, &values];
-    let run = graph::verb(
-        sorted.context(),
-        OP,
-        Verb::Search,
-        &inputs,
-        &outputs,
-        |b, i, o| b.search(search, i[0], i[1], o[0]),
-    )?;
+    let ctx = super::args::meet(OP, &inputs)?;
+    let run = graph::verb(&ctx, OP, Verb::Search, &inputs, &outputs, |b, i, o| {
+        b.search(search, i[0], i[1], o[0])
+    })?;
     Ok(single(run))
 }
 

@@ -30,8 +30,7 @@ fn sorted(op: &'static str, x: &Array, axis: i64, descending: bool, arg: bool) -
 ///
 /// # Errors
 /// `Axis` for an axis out of range.
-pub fn sort(x: &Array, axis: i64, descending: bool, stable: bool) -> Result<Array> {
-    let _ = stable;
+pub fn sort(x: &Array, axis: i64, descending: bool, _stable: bool) -> Result<Array> {
     sorted("sort", x, axis, descending, false)
 }
 
@@ -41,8 +40,7 @@ pub fn sort(x: &Array, axis: i64, descending: bool, stable: bool) -> Result<Arra
 ///
 /// # Errors
 /// `Axis` for an axis out of range.
-pub fn argsort(x: &Array, axis: i64, descending: bool, stable: bool) -> Result<Array> {
-    let _ = stable;
+pub fn argsort(x: &Array, axis: i64, descending: bool, _stable: bool) -> Result<Array> {
     sorted("argsort", x, axis, descending, true)
 }
 

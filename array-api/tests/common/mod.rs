@@ -7,12 +7,18 @@ use std::sync::Arc;
 
 /// One context per way of deferring: results must not depend on it.
 pub fn contexts() -> Vec<Context> {
-    [Defer::Auto, Defer::Always, Defer::Never].into_iter().map(context).collect()
+    [Defer::Auto, Defer::Always, Defer::Never]
+        .into_iter()
+        .map(context)
+        .collect()
 }
 
 pub fn context(defer: Defer) -> Context {
     let backend: Arc<dyn Backend> = Arc::new(rustarr_serial::open(None, None));
-    let options = ContextOptions { defer, ..ContextOptions::default() };
+    let options = ContextOptions {
+        defer,
+        ..ContextOptions::default()
+    };
     Context::new("cpu-serial", backend.clone(), backend, options)
 }
 
@@ -61,7 +67,10 @@ pub fn close(got: &[f64], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len(), "{got:?} and {want:?}");
     for (g, w) in got.iter().zip(want) {
         let same = g == w || g.is_nan() && w.is_nan();
-        assert!(same || (g - w).abs() <= tolerance * w.abs().max(1.0), "{got:?} is not {want:?}");
+        assert!(
+            same || (g - w).abs() <= tolerance * w.abs().max(1.0),
+            "{got:?} is not {want:?}"
+        );
     }
 }
 
@@ -70,7 +79,10 @@ pub struct Dice(pub u64);
 
 impl Dice {
     pub fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         ((self.0 >> 33) % n.max(1) as u64) as usize
     }
     pub fn float(&mut self) -> f64 {

@@ -3,7 +3,7 @@
 #[path = "../tests/reference/mod.rs"]
 mod reference;
 
-use reference::{Reference, rows, worst_f32, worst_f64};
+use reference::{Reference, complex, rows, worst_f32, worst_f64};
 
 fn main() {
     let points = std::env::args()
@@ -27,6 +27,21 @@ fn main() {
             "| `{}` | {:.3} | {} | {:.3} | {} |",
             row.name,
             double.ulp,
+            at(double.at),
+            single.ulp,
+            at(single.at)
+        );
+    }
+    println!("\n| complex function | f64, ULP of a part | bound | at | f32, ULP | at |");
+    println!("|---|---|---|---|---|---|");
+    for row in complex::rows() {
+        let (double, single) = complex::worst(&row, &mut exact, points / 10);
+        let at = |(x, y): (f64, f64)| format!("{x:e}, {y:e}");
+        println!(
+            "| `{}` | {:.3} | {} | {} | {:.3} | {} |",
+            row.name,
+            double.ulp,
+            row.limit,
             at(double.at),
             single.ulp,
             at(single.at)

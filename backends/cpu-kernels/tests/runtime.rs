@@ -2,6 +2,7 @@
 //! children are real processes.
 #![cfg(target_os = "linux")]
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -14,6 +15,7 @@ use rustarr_cpu_kernels::fork;
 use rustarr_cpu_kernels::memory::HostPool;
 use rustarr_cpu_kernels::par::{Cancel, Par, ParError};
 use rustarr_cpu_kernels::pool::Pool;
+use rustarr_interface::interrupt;
 
 const ROLE: &str = "RUSTARR_TEST_ROLE";
 
@@ -463,6 +465,9 @@ fn forked(body: impl FnOnce() -> bool) {
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "fork fails");
     if pid == 0 {
+        // A child that hangs ends with its parent at the latest.
+        // SAFETY: a plain system call.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         let good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(false);
         // SAFETY: ends the process.
         unsafe { libc::_exit(if good { 0 } else { 1 }) }
@@ -484,6 +489,15 @@ fn forked(body: impl FnOnce() -> bool) {
         libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
         "status {status}"
     );
+}
+
+/// Ends the loops of other threads, also when the test fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
 }
 
 /// What a forked child must be able to do: compute in its parent's pool and in a new one,
@@ -553,10 +567,10 @@ fn forks_while_other_threads_compute() {
                     }
                 });
             }
+            let _stop = Stop(&stop);
             for _ in 0..100 {
                 forked(|| child_works(bitwise(&pool), memory.clone()));
             }
-            stop.store(true, SeqCst);
         });
     });
 }
@@ -572,10 +586,10 @@ fn forks_while_pools_start_and_stop() {
                     assert_eq!(sum(Par::Pool(&pool(3)), 10), 45);
                 }
             });
+            let _stop = Stop(&stop);
             for _ in 0..50 {
                 forked(|| child_works(bitwise(&lasting), memory.clone()));
             }
-            stop.store(true, SeqCst);
         });
     });
 }
@@ -650,5 +664,49 @@ fn a_fork_waits_for_running_sections() {
             started.wait();
             forked(|| done.load(SeqCst));
         });
+    });
+}
+
+thread_local! {
+    static HOLDS: Cell<bool> = const { Cell::new(false) };
+}
+
+#[test]
+fn a_forking_thread_may_hold_what_the_interrupt_hook_wants() {
+    let name = "a_forking_thread_may_hold_what_the_interrupt_hook_wants";
+    isolated(name, &[], || {
+        // The interpreter's lock: a thread that forks has it, a thread that computes asks
+        // for it now and then.
+        static LOCK: Mutex<()> = Mutex::new(());
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        interrupt::set_hook(|| {
+            ASKED.fetch_add(1, SeqCst);
+            if !HOLDS.get() {
+                drop(LOCK.lock().unwrap());
+            }
+            false
+        });
+        let (pool, memory) = (pool(2), HostPool::new());
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(SeqCst) {
+                    let pause = |_| thread::sleep(Duration::from_millis(5));
+                    Par::Pool(&pool).for_each(40, pause).unwrap();
+                    // The same where the system grants no worker: a section computes here.
+                    let _section = fork::running();
+                    Par::Seq.for_each(20, pause).unwrap();
+                }
+            });
+            let _stop = Stop(&stop);
+            for _ in 0..20 {
+                let _lock = LOCK.lock().unwrap();
+                HOLDS.set(true);
+                thread::sleep(Duration::from_millis(30));
+                forked(|| child_works(bitwise(&pool), memory.clone()));
+                HOLDS.set(false);
+            }
+        });
+        assert!(ASKED.load(SeqCst) > 0);
     });
 }

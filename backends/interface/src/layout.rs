@@ -265,7 +265,7 @@ impl Layout {
     /// The same elements in row-major order under another shape of equal size, as a view, or `None` where
     /// that takes a copy.
     pub fn reshape(&self, shape: &[usize]) -> Option<Layout> {
-        debug_assert_eq!(self.size(), shape.iter().product::<usize>());
+        debug_assert_eq!(self.size(), Layout::contiguous(shape).size());
         if self.size() == 0 {
             return Some(Layout {
                 offset: self.offset,

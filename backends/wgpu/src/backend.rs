@@ -18,6 +18,7 @@ use crate::fold::{Fold, Scratch, locates};
 use crate::launch::{Launcher, Work};
 use crate::plan::{Domain, View, WINDOW_SLACK, pack};
 use crate::pool::{Block, Pool};
+use crate::random;
 use crate::render::has_op;
 use crate::signature::{Form, Signature, Task};
 
@@ -107,18 +108,11 @@ fn supported(op: Op, dtype: DType) -> bool {
 }
 
 fn caps(gpu: &Gpu) -> Caps {
-    use DType::{Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-    let native = gpu.report().native;
-    let mut dtypes = DTypeSet::of(&[Bool, I8, I16, I32, U8, U16, U32, F16, F32]);
-    if native.int64 {
-        dtypes = dtypes.with(I64).with(U64);
-    }
-    if native.float64 {
-        dtypes = dtypes.with(F64);
-    }
+    let dtypes = gpu.report().native.dtypes();
     let mut verbs = [DTypeSet::EMPTY; VERBS];
     verbs[Verb::Map as usize] = dtypes;
     verbs[Verb::Reduce as usize] = dtypes;
+    verbs[Verb::Random as usize] = random::dtypes(dtypes);
     let limits = gpu.limits();
     // Two outputs at most hide behind a reduction's one: values and positions.
     let bindings = limits.max_storage_buffers_per_shader_stage.min(32) as usize;
@@ -405,6 +399,7 @@ impl Backend for WgpuBackend {
                 part: &part,
                 params: args.params,
                 pieces: (1, 1),
+                seeds: &[],
             };
             dispatches.push(
                 self.launcher
@@ -506,8 +501,27 @@ impl Backend for WgpuBackend {
     fn fft(&self, _: Fft, _: Operand<'_>, _: Operand<'_>) -> Result<()> {
         Err(self.missing("fft"))
     }
-    fn random(&self, _: Random, _: u64, _: u64, _: Operand<'_>) -> Result<()> {
-        Err(self.missing("random"))
+    fn random(&self, random: Random, key: u64, counter: u64, output: Operand<'_>) -> Result<()> {
+        let op = "random";
+        let fail = |f| error(op, f);
+        self.gpu.check().map_err(fail)?;
+        self.block(op, output.buffer)?;
+        if !output.layout.is_contiguous() {
+            return Err(Error::backend(
+                op,
+                "the output is not a dense row-major array",
+            ));
+        }
+        let limit = self.limit(&Program::fill(output.dtype)) / 8;
+        let prepared =
+            random::prepare(&self.launcher, random, key, counter, &output, limit).map_err(fail)?;
+        match prepared {
+            Some(dispatches) => self.launcher.run(&dispatches).map_err(fail),
+            None => Err(Error::dtype(
+                op,
+                format!("{random:?} has no {} numbers", output.dtype),
+            )),
+        }
     }
 }
 

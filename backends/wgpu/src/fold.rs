@@ -210,6 +210,7 @@ impl<'a> Fold<'a> {
             part,
             params: self.params,
             pieces: (cut.pieces as u32, cut.piece as u32),
+            seeds: &[],
         };
         launcher.prepare(signature, &mut views, &work)
     }

@@ -39,6 +39,8 @@ pub(crate) struct Work<'a> {
     pub params: &'a [Scalar],
     /// Pieces per result and elements per piece, for folds.
     pub pieces: (u32, u32),
+    /// Counter, key, smallest value and range, for random numbers.
+    pub seeds: &'a [u64],
 }
 
 /// Compiles and runs kernels on one device.
@@ -153,6 +155,14 @@ impl Launcher {
         // Whole elements of every dtype, too.
         let align = u64::from(self.gpu.limits().min_storage_buffer_offset_alignment).max(16);
         let (ports, windows) = bind(views, &work.part.dims, self.reach(), align);
+        if let Some(far) = windows.iter().find(|w| w.end - w.start > self.reach()) {
+            return Err(Fault::Memory(format!(
+                "parts of one buffer that lie {} bytes apart are written together, but the device \
+                 sees {} bytes of a buffer at a time; write them one by one",
+                far.end - far.start,
+                self.reach()
+            )));
+        }
         signature.ports = ports;
         signature.writable = windows.iter().map(|w| w.written).collect();
         let pipeline = self.pipeline(&signature)?;
@@ -321,8 +331,9 @@ fn words(signature: &Signature, views: &[View<'_>], work: &Work<'_>) -> (Vec<u32
         }
     }
     for instr in signature.program.instrs() {
-        if let Code::Param(n) = instr.code {
-            let scalar = &work.params[n as usize];
+        if let Code::Param(n) = instr.code
+            && let Some(scalar) = work.params.get(n as usize)
+        {
             put_scalar(&mut words[at.params[n as usize]..], scalar);
         }
     }
@@ -344,7 +355,12 @@ fn words(signature: &Signature, views: &[View<'_>], work: &Work<'_>) -> (Vec<u32
             words[at.position + 1 + d] = *stride as u32;
         }
     }
+    for (n, seed) in work.seeds.iter().enumerate() {
+        words[at.seeds + 2 * n] = *seed as u32;
+        words[at.seeds + 2 * n + 1] = (*seed >> 32) as u32;
+    }
     let threads = match signature.task {
+        Task::Draw(drawn) => results.div_ceil(drawn.lanes(signature.program.out_dtype(0))) as u64,
         Task::Map => results.div_ceil(signature.lanes()) as u64,
         Task::Fold { .. } => results as u64 * u64::from(work.pieces.0),
     };
@@ -365,5 +381,67 @@ fn put_scalar(words: &mut [u32], scalar: &Scalar) {
                 *word = u32::from_ne_bytes([part[0], part[1], part[2], part[3]]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapter::Choice;
+
+    /// What a broken shader does: an error at its own use, and nothing else.
+    #[test]
+    fn a_pipeline_that_does_not_compile_is_an_error() {
+        if std::env::var("RUSTARR_TEST_NO_GPU").is_ok_and(|v| v == "1") {
+            return;
+        }
+        let choice = Choice {
+            allow_software: true,
+            ..Choice::default()
+        };
+        let gpu = Gpu::open(&choice).expect("the device tests need an adapter");
+        let launcher = Launcher::new(Arc::clone(&gpu));
+        let layout = launcher.bind_layout(&[true]).unwrap();
+        let head = "@group(0) @binding(1) var<storage, read_write> B: array<u32>;\n\
+                    @compute @workgroup_size(1) fn main() ";
+        let broken = [
+            "{ B[0] = nonsense; }",
+            "{ B[0] = 1.5; }",
+            "{ let x: f32 = 1u; B[0] = 1u; }",
+        ];
+        for body in broken {
+            let text = format!("{head}{body}");
+            let error = gpu
+                .scoped(|| compile(&gpu, &text, &layout, None))
+                .unwrap_err();
+            assert!(matches!(error, Fault::Shader(_)), "{error}");
+        }
+        let panics = gpu
+            .scoped(|| -> () { panic!("the compiler's own fault") })
+            .unwrap_err();
+        assert_eq!(panics, Fault::Shader("the compiler's own fault".to_owned()));
+        let fine = format!("{head}{{ B[0] = 1u; }}");
+        gpu.scoped(|| compile(&gpu, &fine, &layout, None)).unwrap();
+        assert_eq!(gpu.sync(&|| false), Ok(true));
+    }
+
+    #[test]
+    fn an_error_outside_of_every_scope_is_reported_at_sync() {
+        if std::env::var("RUSTARR_TEST_NO_GPU").is_ok_and(|v| v == "1") {
+            return;
+        }
+        let choice = Choice {
+            allow_software: true,
+            ..Choice::default()
+        };
+        let gpu = Gpu::open(&choice).expect("the device tests need an adapter");
+        let _ = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: gpu.limits().max_buffer_size + 1,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        assert!(matches!(gpu.sync(&|| false), Err(Fault::Device(_))));
+        assert_eq!(gpu.sync(&|| false), Ok(true), "the error is reported once");
     }
 }

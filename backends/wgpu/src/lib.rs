@@ -2,7 +2,8 @@
 //!
 //! * `adapter`, `device`, `pool`: what machines have, one opened device, its memory;
 //! * `signature`, `render`: what a pipeline is compiled for, and its WGSL;
-//! * `plan`, `launch`, `fold`: domains cut to the device's limits, dispatches, reductions;
+//! * `plan`, `launch`, `fold`, `random`: domains cut to the device's limits, dispatches,
+//!   reductions, random numbers;
 //! * `backend`: the verbs.
 
 mod adapter;
@@ -14,6 +15,7 @@ mod fold;
 mod launch;
 mod plan;
 mod pool;
+mod random;
 mod render;
 mod signature;
 

@@ -350,7 +350,7 @@ pub(crate) fn pack(views: &mut [View<'_>], inputs: usize, dims: &[usize]) {
     for n in inputs..views.len() {
         let view = &views[n];
         let alone = (inputs..views.len()).all(|m| m == n || !views[m].buffer.same(view.buffer));
-        if lanes(view) > 1 && alone && view.offset % most == 0 && view.is_linear(dims) {
+        if lanes(view) > 1 && alone && view.offset.is_multiple_of(most) && view.is_linear(dims) {
             views[n].form = Form::Packed;
         }
     }

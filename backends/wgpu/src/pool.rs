@@ -324,7 +324,7 @@ impl Pool {
             let view = self.gpu.queue.write_buffer_with(block.raw(), offset, size);
             if let Some(mut view) = view {
                 view.slice(..bytes.len()).copy_from_slice(bytes);
-                if bytes.len() % 4 != 0 {
+                if !bytes.len().is_multiple_of(4) {
                     let pad = size.get() as usize - bytes.len();
                     view.slice(bytes.len()..).copy_from_slice(&[0; 4][..pad]);
                 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use rustarr_interface::{Code, DType, Instr, Kinds, Op, Reduce};
 
-use crate::signature::{Form, GROUP, Port, RUN, Signature, THREADS, Task, Words, header};
+use crate::signature::{Drawn, Form, GROUP, Port, RUN, Signature, THREADS, Task, Words, header};
 
 /// The dtype's suffix in the shader library; `None` if the library lacks it.
 pub(crate) fn suffix(dtype: DType) -> Option<&'static str> {
@@ -51,6 +51,7 @@ pub(crate) fn render(signature: &Signature) -> String {
     };
     let text = match signature.task {
         Task::Map => kernel.map(),
+        Task::Draw(drawn) => kernel.draw(drawn),
         Task::Fold {
             reduce,
             group,
@@ -409,6 +410,34 @@ impl Kernel<'_> {
             last = lanes - 1,
             off = word(at)
         );
+    }
+
+    /// Random numbers: a thread makes the elements of one block of the generator.
+    fn draw(&self, drawn: Drawn) -> String {
+        let port = self.sig.outputs()[0];
+        let pair = |n: usize| {
+            let at = self.words.seeds + 2 * n;
+            format!("vec2<u32>({}, {})", word(at), word(at + 1))
+        };
+        let lanes = drawn.lanes(port.dtype);
+        let mut out = self.open(THREADS, "id");
+        let _ = writeln!(
+            out,
+            "let first = t * {lanes}u;\nif (first >= {}) {{ return; }}\n\
+             let b = philox(add_wide({}, vec2<u32>(t, 0u)), {});",
+            word(header::COUNT),
+            pair(0),
+            pair(1)
+        );
+        drawn.values(port.dtype, &pair(2), &pair(3), &mut out);
+        for lane in 0..lanes {
+            let _ = writeln!(out, "if (first + {lane}u < {}) {{", word(header::COUNT));
+            let at = format!("({} + first + {lane}u)", word(self.words.ports[0]));
+            self.store(&mut out, port, &at, &format!("v{lane}"));
+            out.push_str("}\n");
+        }
+        out.push_str("}\n");
+        out
     }
 
     fn fold(&self, reduce: Reduce, group: bool, again: bool, done: bool) -> String {

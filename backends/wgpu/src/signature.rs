@@ -36,11 +36,23 @@ pub(crate) struct Port {
     pub binding: u8,
 }
 
+/// The kinds of random numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Drawn {
+    Bits,
+    Uniform,
+    Normal,
+    Integers,
+}
+
 /// What the kernel does with the program's values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Task {
     /// Writes them.
     Map,
+    /// Draws random numbers instead of running the program, whose one output only
+    /// tells the dtype.
+    Draw(Drawn),
     /// Combines them over the inner dimensions.
     Fold {
         reduce: Reduce,
@@ -102,6 +114,8 @@ pub(crate) struct Words {
     pub bases: usize,
     /// Position of the first element and its strides, for folds that locate.
     pub position: usize,
+    /// Counter, key, smallest value and range of random numbers, two words each.
+    pub seeds: usize,
     /// Words in all.
     pub len: usize,
 }
@@ -197,12 +211,18 @@ impl Signature {
         } else {
             0
         });
+        let seeds = take(if matches!(self.task, Task::Draw(_)) {
+            8
+        } else {
+            0
+        });
         Words {
             dims,
             ports,
             params,
             bases,
             position,
+            seeds,
             len: at,
         }
     }

@@ -6,5 +6,5 @@ pub(crate) mod grid;
 pub(crate) mod half;
 pub(crate) mod lanes;
 pub(crate) mod machine;
-mod scratch;
+pub(crate) mod scratch;
 pub(crate) mod tile;

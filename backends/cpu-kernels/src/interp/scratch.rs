@@ -1,6 +1,6 @@
 //! Working memory of a thread, kept between calls: small calls never allocate.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::mem;
 
 /// A cache line.
@@ -8,11 +8,12 @@ use std::mem;
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// What a thread keeps at most, in lines.
-const KEPT: usize = 1 << 14;
+/// What a thread keeps at most: so many pieces of memory, of so many lines each.
+const PIECES: usize = 4;
+const LINES: usize = 1 << 14;
 
 thread_local! {
-    static LINES: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+    static KEPT: RefCell<Vec<Vec<Line>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Memory that is given back to the thread when dropped.
@@ -21,12 +22,22 @@ pub(crate) struct Scratch(Vec<Line>);
 impl Scratch {
     /// At least `bytes` bytes of any content, at a multiple of 64.
     pub(crate) fn new(bytes: usize) -> Scratch {
-        let mut lines = LINES.try_with(Cell::take).unwrap_or_default();
+        if bytes == 0 {
+            return Scratch(Vec::new());
+        }
+        // A thread that is ending keeps nothing.
+        let kept = KEPT.try_with(|kept| kept.borrow_mut().pop());
+        let mut lines = kept.ok().flatten().unwrap_or_default();
         let needed = bytes.div_ceil(64);
         if lines.len() < needed {
             lines.resize(needed, Line([0; 64]));
         }
         Scratch(lines)
+    }
+
+    /// At least `bytes` zero bytes, at a multiple of 64.
+    pub(crate) fn zeroed(bytes: usize) -> Scratch {
+        Scratch(vec![Line([0; 64]); bytes.div_ceil(64)])
     }
 
     /// The first byte.
@@ -39,9 +50,13 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let lines = mem::take(&mut self.0);
-        if lines.len() <= KEPT {
-            // The thread may be ending, and then keeps nothing.
-            let _ = LINES.try_with(|kept| kept.set(lines));
+        if !lines.is_empty() && lines.len() <= LINES {
+            let _ = KEPT.try_with(|kept| {
+                let mut kept = kept.borrow_mut();
+                if kept.len() < PIECES {
+                    kept.push(lines);
+                }
+            });
         }
     }
 }

@@ -7,7 +7,7 @@ use super::double::dd::Dd;
 use super::double::exp::{exp_dd, expm1_dd, limit, power_of_two, scale};
 use super::double::hyperbolic::half_sum;
 use super::double::inverse_trig::angle;
-use super::double::log::{LOG2_E, LOG10_E, exponent, join, log_dd, normalised};
+use super::double::log::{LOG2_E, LOG10_E, exponent, join, log_fine, normalised};
 use super::double::trig::sin_cos_any;
 use super::real::Real;
 use num_complex::Complex;
@@ -37,6 +37,12 @@ fn polar_limit(r: f64, y: f64) -> C64 {
     C64::new(r * cos, if y == 0.0 { y } else { r * sin })
 }
 
+/// `p s 2^k`; a subnormal `s` would lose bits if the scaling came last.
+fn scaled_product(p: Dd, s: Dd, k: f64) -> f64 {
+    let up = if s.hi.abs() < 1e-200 { 300.0 } else { 0.0 };
+    scale(p.times(s.scaled(power_of_two(up))).value(), k - up)
+}
+
 fn exp_c(z: C64) -> C64 {
     if z.im == 0.0 {
         return C64::new(super::exp(z.re), z.im);
@@ -44,10 +50,7 @@ fn exp_c(z: C64) -> C64 {
     if finite(z) {
         let (k, p) = exp_dd(Dd::new(z.re.clamp(-1400.0, 1400.0), 0.0));
         let (sin, cos) = sin_cos_any(z.im, 0.0);
-        return C64::new(
-            scale(p.times(cos).value(), k),
-            scale(p.times(sin).value(), k),
-        );
+        return C64::new(scaled_product(p, cos, k), scaled_product(p, sin, k));
     }
     match (
         z.re == f64::INFINITY,
@@ -100,7 +103,7 @@ fn log_abs(z: C64) -> Dd {
     let down = |v: f64| scale(v, -(k + shift));
     let (p, q) = (Dd::product(down(a), down(a)), Dd::product(down(b), down(b)));
     let sum = Dd::sum(p.hi, q.hi);
-    let log = log_dd(Dd::new(sum.hi, sum.lo + (p.lo + q.lo)), 0.0).scaled(0.5);
+    let log = log_fine(Dd::new(sum.hi, sum.lo + (p.lo + q.lo)), 0.0).scaled(0.5);
     join(k + shift, log)
 }
 
@@ -112,7 +115,7 @@ fn half_log1p(p: Dd, q: Dd) -> Dd {
         return n.scaled(0.5);
     }
     let argument = Dd::sum(1.0, n.hi);
-    log_dd(Dd::sum(argument.hi, argument.lo + n.lo), 0.0).scaled(0.5)
+    log_fine(Dd::sum(argument.hi, argument.lo + n.lo), 0.0).scaled(0.5)
 }
 
 /// The logarithm to the base whose logarithm is `1 / per_e`.
@@ -146,7 +149,7 @@ fn log1p_c(z: C64) -> C64 {
     );
     let size = half_log1p(p, q).value();
     C64::new(
-        if size == 0.0 && z.im == 0.0 {
+        if z.re == 0.0 && z.im == 0.0 {
             z.re
         } else {
             size
@@ -162,12 +165,12 @@ fn sinh_c(z: C64) -> C64 {
     if finite(z) {
         let (sin, cos) = sin_cos_any(z.im, 0.0);
         let (k, p) = half_sum(z.re.abs(), 1.0);
-        let im = scale(p * sin.value(), k);
+        let im = scaled_product(Dd::new(p, 0.0), sin, k);
         let re = if z.re.abs() < 1.0 {
             super::sinh(z.re) * cos.value()
         } else {
             let (k, p) = half_sum(z.re.abs(), -1.0);
-            scale(p.copysign(z.re) * cos.value(), k)
+            scaled_product(Dd::new(p.copysign(z.re), 0.0), cos, k)
         };
         return C64::new(re, im);
     }
@@ -194,12 +197,12 @@ fn cosh_c(z: C64) -> C64 {
     if finite(z) {
         let (sin, cos) = sin_cos_any(z.im, 0.0);
         let (k, p) = half_sum(z.re.abs(), 1.0);
-        let re = scale(p * cos.value(), k);
+        let re = scaled_product(Dd::new(p, 0.0), cos, k);
         let im = if z.re.abs() < 1.0 {
             super::sinh(z.re) * sin.value()
         } else {
             let (k, p) = half_sum(z.re.abs(), -1.0);
-            scale(p.copysign(z.re) * sin.value(), k)
+            scaled_product(Dd::new(p.copysign(z.re), 0.0), sin, k)
         };
         return C64::new(re, im);
     }
@@ -227,7 +230,7 @@ fn tanh_c(z: C64) -> C64 {
     if z.re == 0.0 && !z.im.is_finite() {
         return C64::new(z.re, f64::NAN);
     }
-    if z.re.abs() > 22.0 {
+    if z.re.is_infinite() || z.re.abs() > 22.0 && z.im.is_finite() {
         // cosh and |sinh| are equal here; the imaginary part is 4 sin y cos y e^(-2|x|).
         let turn = if z.im.is_finite() {
             super::sin(z.im) * super::cos(z.im)
@@ -260,15 +263,13 @@ fn sqrt_finite(z: C64) -> C64 {
         0.0
     };
     let (x, y) = (z.re * power_of_two(k), z.im * power_of_two(k));
-    let back = power_of_two(-0.5 * k);
-    let s = (0.5 * (x.abs() + super::hypot(x, y))).sqrt();
-    let t = 0.5 * y / s;
-    let w = if x.is_sign_positive() {
+    let s = (0.5 * (x.abs() + super::hypot(x, y))).sqrt() * power_of_two(-0.5 * k);
+    let t = z.im / (2.0 * s);
+    if x.is_sign_positive() {
         C64::new(s, t)
     } else {
         C64::new(t.abs(), s.copysign(y))
-    };
-    C64::new(w.re * back, w.im * back)
+    }
 }
 
 fn sqrt_c(z: C64) -> C64 {
@@ -396,17 +397,18 @@ fn divide_c(z: C64, w: C64) -> C64 {
         return C64::new(z.re / w.re.abs(), z.im / w.re.abs());
     }
     if finite(z) && finite(w) {
-        let scaled = |z: C64| {
+        // Of size 2^up: the quotient's smaller part then loses nothing before it is scaled back.
+        let scaled = |z: C64, up: f64| {
             let larger = z.re.abs().max(z.im.abs());
             let (normal, shift) = normalised(larger);
             let k = if larger == 0.0 {
                 0.0
             } else {
-                exponent(normal).0 + shift
+                exponent(normal).0 + shift - up
             };
             (C64::new(scale(z.re, -k), scale(z.im, -k)), k)
         };
-        let ((z, j), (w, k)) = (scaled(z), scaled(w));
+        let ((z, j), (w, k)) = (scaled(z, 200.0), scaled(w, 0.0));
         let dot = |a: f64, b: f64, c: f64, d: f64| {
             let (p, q) = (Dd::product(a, b), Dd::product(c, d));
             let sum = Dd::sum(p.hi, q.hi);
@@ -443,26 +445,25 @@ fn divide_c(z: C64, w: C64) -> C64 {
     )
 }
 
+/// `1 / z` lies in the conjugate's quadrant, zeros included.
+fn reciprocal_c(z: C64) -> C64 {
+    let w = divide_c(C64::new(1.0, 0.0), z);
+    C64::new(w.re.copysign(z.re), w.im.copysign(-z.im))
+}
+
+/// Infinite parts as in NumPy: one gives its direction, two give NaN.
 fn sign_c(z: C64) -> C64 {
     if z.re == 0.0 && z.im == 0.0 {
         return C64::new(0.0, 0.0);
     }
-    if z.re.is_nan() || z.im.is_nan() || (z.re.is_infinite() && z.im.is_infinite()) {
+    if z.re.is_infinite() && z.im.is_infinite() {
         return C64::new(f64::NAN, f64::NAN);
     }
-    if !finite(z) {
-        return C64::new(
-            if z.re.is_infinite() {
-                z.re.signum()
-            } else {
-                0.0
-            },
-            if z.im.is_infinite() {
-                z.im.signum()
-            } else {
-                0.0
-            },
-        );
+    if z.re.is_infinite() {
+        return C64::new(z.re.signum(), 0.0);
+    }
+    if z.im.is_infinite() {
+        return C64::new(0.0, z.im.signum());
     }
     // The magnitude overflows for the largest numbers, and is coarse for the smallest.
     let larger = z.re.abs().max(z.im.abs());
@@ -516,10 +517,7 @@ fn pow_c(z: C64, w: C64) -> C64 {
     };
     let (k, p) = exp_dd(growth);
     let (sin, cos) = sin_cos_any(turn.hi, turn.lo);
-    C64::new(
-        scale(p.times(cos).value(), k),
-        scale(p.times(sin).value(), k),
-    )
+    C64::new(scaled_product(p, cos, k), scaled_product(p, sin, k))
 }
 
 /// An integral power by squaring, as NumPy computes it.
@@ -595,7 +593,7 @@ lifted! {
     /// `z / |z|`, or 0 for 0.
     sign => sign_c;
     /// `1 / z`, without needless overflow.
-    reciprocal => |z| divide_c(C64::new(1.0, 0.0), z);
+    reciprocal => reciprocal_c;
 }
 
 /// `z / w`, without needless overflow; by 0 as NumPy does, by and of infinities as Annex G does.

@@ -4,70 +4,95 @@
 use super::tree::LANES;
 use pulp::{Arch, Simd, WithSimd};
 use std::marker::PhantomData;
+use std::slice;
 
 /// Rows of values in memory.
-pub(crate) struct Rows<'a, T> {
-    first: *const T,
-    step: isize,
-    rows: usize,
-    cols: usize,
-    _values: PhantomData<&'a [T]>,
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    pub first: *const u8,
+    /// Values from one row to the next.
+    pub step: isize,
+    pub rows: usize,
+    pub cols: usize,
 }
 
-impl<'a, T> Rows<'a, T> {
-    /// `rows` rows of `cols` values, `step` values from one to the next.
+impl Rows {
+    /// One row.
     ///
     /// # Safety
-    /// All rows lie in memory that is valid, aligned and unchanged for `'a`.
-    pub unsafe fn new(first: *const T, step: isize, rows: usize, cols: usize) -> Self {
-        Rows {
-            first,
-            step,
-            rows,
-            cols,
-            _values: PhantomData,
-        }
-    }
-
+    /// The rows lie in memory that holds values of `T` and does not change for `'a`, and `r` is one of them.
     #[inline(always)]
-    fn row(&self, r: usize) -> &'a [T] {
+    unsafe fn row<'a, T>(&self, r: usize) -> &'a [T] {
         debug_assert!(r < self.rows);
-        // SAFETY: promised to `new` for every row.
-        unsafe { std::slice::from_raw_parts(self.first.offset(r as isize * self.step), self.cols) }
+        // SAFETY: the caller's promise.
+        unsafe {
+            slice::from_raw_parts(
+                self.first.cast::<T>().offset(r as isize * self.step),
+                self.cols,
+            )
+        }
     }
 }
 
-/// A way to combine values.
+/// A way to combine values, on memory whose types it knows: the walk through a domain is compiled once for all of them.
+///
+/// # Safety
+/// Callers of all methods give memory that is valid, aligned to 16 and nobody else's: rows of the values' type, `out` and
+/// `accs` with room for, or holding, one accumulator per row (`along`) or column, and a `state` of the size asked for.
 pub(crate) trait Fold: Sync {
-    /// The program's value.
-    type Value: Copy;
-    /// What a chunk comes to.
-    type Acc: Copy + Send + Sync;
-    /// What is kept while walking across chunks that lie side by side.
-    type State: Default;
-    /// An element of the output.
-    type Result: Copy;
-
+    /// Bytes of what a chunk comes to.
+    fn acc_size(&self) -> usize;
+    /// Bytes of what is kept while walking across so many chunks that lie side by side.
+    fn state_size(&self, width: usize) -> usize;
     /// Combines each row.
-    fn along(&self, rows: Rows<'_, Self::Value>, out: &mut [Self::Acc]);
-    /// Takes rows `first..` of chunks that are columns.
-    fn across(&self, state: &mut Self::State, first: usize, rows: Rows<'_, Self::Value>);
+    unsafe fn along(&self, rows: Rows, out: *mut u8);
+    /// Takes rows `first..` of chunks that are columns; the first call begins with row 0.
+    unsafe fn across(&self, first: usize, rows: Rows, state: *mut u8);
     /// What the columns come to after `n` rows.
-    fn across_result(&self, state: &mut Self::State, n: usize, out: &mut [Self::Acc]);
-    /// Combines what two chunks came to.
-    fn combine(&self, left: Self::Acc, right: Self::Acc) -> Self::Acc;
-    /// The result for a chunk that begins at this position.
-    fn placed(&self, acc: Self::Acc, _start: i64) -> Self::Acc {
-        acc
-    }
-    /// Any value, for memory that is written before it is read; where chunks may be left out, the identity.
-    fn filler(&self) -> Self::Acc;
-    /// Whether nothing can change this any more.
-    fn decides(&self, _acc: Self::Acc) -> bool {
+    unsafe fn across_result(&self, n: usize, width: usize, state: *mut u8, out: *mut u8);
+    /// Moves results to chunks that begin at the positions `start`, `start + step`, ...
+    unsafe fn place(&self, _accs: *mut u8, _n: usize, _start: i64, _step: i64) {}
+    /// Combines `n` results with those on their right.
+    unsafe fn join(&self, left: *mut u8, right: *const u8, n: usize);
+    /// Whether one of the results is not changed by any other.
+    unsafe fn decided(&self, _accs: *const u8, _n: usize) -> bool {
         false
     }
-    /// The output's element.
-    fn finish(&self, acc: Self::Acc) -> Self::Result;
+    /// Writes results, `step` elements apart.
+    unsafe fn store(&self, accs: *const u8, n: usize, to: *mut u8, step: isize);
+    /// Writes results as elements of the output, `step` elements apart.
+    unsafe fn finish(&self, accs: *const u8, n: usize, to: *mut u8, step: isize);
+}
+
+/// `n` elements.
+///
+/// # Safety
+/// There are so many, of this type.
+#[inline(always)]
+unsafe fn view<'a, A>(accs: *const u8, n: usize) -> &'a [A] {
+    // SAFETY: the caller's promise.
+    unsafe { slice::from_raw_parts(accs.cast(), n) }
+}
+
+/// `n` elements to change.
+///
+/// # Safety
+/// There are so many, of this type, and nobody else uses them.
+#[inline(always)]
+unsafe fn view_mut<'a, A>(accs: *mut u8, n: usize) -> &'a mut [A] {
+    // SAFETY: the caller's promise.
+    unsafe { slice::from_raw_parts_mut(accs.cast(), n) }
+}
+
+/// Writes elements `step` apart.
+///
+/// # Safety
+/// There is room for all of them.
+unsafe fn scatter<R>(elements: impl Iterator<Item = R>, to: *mut u8, step: isize) {
+    for (i, x) in elements.enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<R>().offset(i as isize * step).write(x) };
+    }
 }
 
 /// A combination of values by lanes: `into` makes a value an accumulator, `f` combines, `finish` rounds.
@@ -75,7 +100,6 @@ pub(crate) struct Lanes<T, A, R, I, F, O> {
     pub into: I,
     pub f: F,
     pub finish: O,
-    pub filler: A,
     /// For logical reductions: the value that decides.
     pub decides: fn(A) -> bool,
     pub types: PhantomData<fn(T) -> R>,
@@ -86,14 +110,14 @@ pub(crate) struct Lanes<T, A, R, I, F, O> {
 fn tree<A: Copy>(mut acc: [A; LANES], n: usize, f: impl Fn(A, A) -> A) -> A {
     if n >= LANES {
         // A constant count unrolls.
-        for h in [8, 4, 2, 1] {
+        for h in [16, 8, 4, 2, 1] {
             for l in 0..h {
                 acc[l] = f(acc[l], acc[l + h]);
             }
         }
         return acc[0];
     }
-    for h in [8, 4, 2, 1] {
+    for h in [16, 8, 4, 2, 1] {
         for l in 0..h {
             if l + h < n {
                 acc[l] = f(acc[l], acc[l + h]);
@@ -103,15 +127,16 @@ fn tree<A: Copy>(mut acc: [A; LANES], n: usize, f: impl Fn(A, A) -> A) -> A {
     acc[0]
 }
 
-struct Along<'a, T, A, I, F>(Rows<'a, T>, &'a mut [A], &'a I, &'a F);
+struct Along<'a, T, A, I, F>(Rows, &'a mut [A], &'a I, &'a F, PhantomData<T>);
 
 impl<T: Copy, A: Copy, I: Fn(T) -> A, F: Fn(A, A) -> A> WithSimd for Along<'_, T, A, I, F> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Along(rows, out, into, f) = self;
+        let Along(rows, out, into, f, _) = self;
         for (r, out) in out.iter_mut().enumerate() {
-            let row = rows.row(r);
+            // SAFETY: there is a result per row.
+            let row: &[T] = unsafe { rows.row(r) };
             *out = if let Some((first, rest)) = row.split_first_chunk::<LANES>() {
                 let mut acc = first.map(
                     #[inline(always)]
@@ -138,29 +163,25 @@ impl<T: Copy, A: Copy, I: Fn(T) -> A, F: Fn(A, A) -> A> WithSimd for Along<'_, T
     }
 }
 
-struct Across<'a, T, A, I, F>(Rows<'a, T>, usize, &'a mut Vec<A>, &'a I, &'a F);
+struct Across<'a, T, A, I, F>(Rows, usize, &'a mut [A], &'a I, &'a F, PhantomData<T>);
 
 impl<T: Copy, A: Copy, I: Fn(T) -> A, F: Fn(A, A) -> A> WithSimd for Across<'_, T, A, I, F> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Across(rows, first, state, into, f) = self;
-        let width = rows.cols;
+        let Across(rows, first, state, into, f, _) = self;
         for r in 0..rows.rows {
-            let row = rows.row(r);
-            match first + r {
-                k @ 0..LANES => {
-                    state.truncate(k * width);
-                    state.extend(row.iter().map(
-                        #[inline(always)]
-                        |&x| into(x),
-                    ));
+            // SAFETY: one of the rows.
+            let row: &[T] = unsafe { rows.row(r) };
+            let k = first + r;
+            let acc = &mut state[k % LANES * rows.cols..][..rows.cols];
+            if k < LANES {
+                for (acc, &x) in acc.iter_mut().zip(row) {
+                    *acc = into(x);
                 }
-                k => {
-                    let acc = &mut state[k % LANES * width..][..width];
-                    for (acc, &x) in acc.iter_mut().zip(row) {
-                        *acc = f(*acc, into(x));
-                    }
+            } else {
+                for (acc, &x) in acc.iter_mut().zip(row) {
+                    *acc = f(*acc, into(x));
                 }
             }
         }
@@ -182,54 +203,92 @@ impl<A: Copy, F: Fn(A, A) -> A> WithSimd for Join<'_, A, F> {
 impl<T, A, R, I, F, O> Fold for Lanes<T, A, R, I, F, O>
 where
     T: Copy,
-    A: Copy + Send + Sync,
-    R: Copy,
+    A: Copy,
     I: Fn(T) -> A + Sync,
     F: Fn(A, A) -> A + Sync,
     O: Fn(A) -> R + Sync,
 {
-    type Value = T;
-    type Acc = A;
+    fn acc_size(&self) -> usize {
+        size_of::<A>()
+    }
+
     /// A row of accumulators per lane.
-    type State = Vec<A>;
-    type Result = R;
-
-    fn along(&self, rows: Rows<'_, T>, out: &mut [A]) {
-        Arch::new().dispatch(Along(rows, out, &self.into, &self.f));
+    fn state_size(&self, width: usize) -> usize {
+        width * LANES * size_of::<A>()
     }
 
-    fn across(&self, state: &mut Vec<A>, first: usize, rows: Rows<'_, T>) {
-        Arch::new().dispatch(Across(rows, first, state, &self.into, &self.f));
+    unsafe fn along(&self, rows: Rows, out: *mut u8) {
+        // SAFETY: one result per row, as for all methods.
+        let out = unsafe { view_mut(out, rows.rows) };
+        Arch::new().dispatch(Along::<T, A, I, F>(
+            rows,
+            out,
+            &self.into,
+            &self.f,
+            PhantomData,
+        ));
     }
 
-    fn across_result(&self, state: &mut Vec<A>, n: usize, out: &mut [A]) {
-        let width = out.len();
-        for h in [8, 4, 2, 1] {
-            for l in 0..h {
-                if l + h < n.min(LANES) {
-                    let (left, right) = state.split_at_mut((l + h) * width);
-                    let (left, right) = (&mut left[l * width..][..width], &right[..width]);
-                    Arch::new().dispatch(Join(left, right, &self.f));
-                }
+    unsafe fn across(&self, first: usize, rows: Rows, state: *mut u8) {
+        // SAFETY: the state has the size asked for.
+        let state = unsafe { view_mut(state, rows.cols * LANES) };
+        Arch::new().dispatch(Across::<T, A, I, F>(
+            rows,
+            first,
+            state,
+            &self.into,
+            &self.f,
+            PhantomData,
+        ));
+    }
+
+    unsafe fn across_result(&self, n: usize, width: usize, state: *mut u8, out: *mut u8) {
+        // SAFETY: the state has the size asked for, and there is a result per column.
+        let (state, out) = unsafe {
+            (
+                view_mut::<A>(state, width * LANES),
+                view_mut::<A>(out, width),
+            )
+        };
+        for h in [16, 8, 4, 2, 1] {
+            for l in (0..h).filter(|l| l + h < n.min(LANES)) {
+                let (left, right) = state.split_at_mut((l + h) * width);
+                let (left, right) = (&mut left[l * width..][..width], &right[..width]);
+                Arch::new().dispatch(Join(left, right, &self.f));
             }
         }
         out.copy_from_slice(&state[..width]);
     }
 
-    fn combine(&self, left: A, right: A) -> A {
-        (self.f)(left, right)
+    unsafe fn join(&self, left: *mut u8, right: *const u8, n: usize) {
+        // SAFETY: so many results on both sides.
+        let (left, right) = unsafe { (view_mut::<A>(left, n), view::<A>(right, n)) };
+        for (left, &right) in left.iter_mut().zip(right) {
+            *left = (self.f)(*left, right);
+        }
     }
 
-    fn filler(&self) -> A {
-        self.filler
+    unsafe fn decided(&self, accs: *const u8, n: usize) -> bool {
+        // SAFETY: so many results.
+        unsafe { view(accs, n) }
+            .iter()
+            .any(|acc| (self.decides)(*acc))
     }
 
-    fn decides(&self, acc: A) -> bool {
-        (self.decides)(acc)
+    unsafe fn store(&self, accs: *const u8, n: usize, to: *mut u8, step: isize) {
+        // SAFETY: so many results, and room for them.
+        unsafe { scatter(view::<A>(accs, n).iter().copied(), to, step) };
     }
 
-    fn finish(&self, acc: A) -> R {
-        (self.finish)(acc)
+    unsafe fn finish(&self, accs: *const u8, n: usize, to: *mut u8, step: isize) {
+        // SAFETY: so many results, and room for the elements.
+        unsafe {
+            scatter(
+                view(accs, n).iter().map(|acc| (self.finish)(*acc)),
+                to,
+                step,
+            )
+        };
     }
 }
 
@@ -238,21 +297,30 @@ pub(crate) struct Arg<T, K, I, B> {
     pub into: I,
     pub better: B,
     pub types: PhantomData<fn(T) -> K>,
-    pub filler: K,
 }
 
-struct ArgAcross<'a, T, K, I, B>(Rows<'a, T>, i64, &'a mut [K], &'a mut [i64], &'a I, &'a B);
+struct ArgAcross<'a, T, K, I, B>(
+    Rows,
+    i64,
+    &'a mut [K],
+    &'a mut [i64],
+    &'a I,
+    &'a B,
+    PhantomData<T>,
+);
 
 impl<T: Copy, K: Copy, I: Fn(T) -> K, B: Fn(K, K) -> bool> WithSimd for ArgAcross<'_, T, K, I, B> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let ArgAcross(rows, first, keys, places, into, better) = self;
+        let ArgAcross(rows, first, keys, places, into, better, _) = self;
         for r in 0..rows.rows {
             let place = first + r as i64;
-            for ((key, at), &x) in keys.iter_mut().zip(places.iter_mut()).zip(rows.row(r)) {
+            // SAFETY: one of the rows.
+            let row: &[T] = unsafe { rows.row(r) };
+            for ((key, at), &x) in keys.iter_mut().zip(places.iter_mut()).zip(row) {
                 let x = into(x);
-                let take = better(*key, x);
+                let take = (place == 0) | better(*key, x);
                 *key = if take { x } else { *key };
                 *at = if take { place } else { *at };
             }
@@ -260,86 +328,109 @@ impl<T: Copy, K: Copy, I: Fn(T) -> K, B: Fn(K, K) -> bool> WithSimd for ArgAcros
     }
 }
 
-fn best<T: Copy, K: Copy>(
-    rows: Rows<'_, T>,
-    out: &mut [K],
-    into: &impl Fn(T) -> K,
-    f: impl Fn(K, K) -> K,
-) {
-    Arch::new().dispatch(Along(rows, out, into, &f));
+fn best<T: Copy, K: Copy>(row: Rows, into: &impl Fn(T) -> K, f: impl Fn(K, K) -> K) -> K {
+    // SAFETY: the row has at least one value.
+    let mut key = [into(unsafe { row.row(0) }[0])];
+    Arch::new().dispatch(Along(row, &mut key, into, &f, PhantomData));
+    key[0]
 }
 
 impl<T, K, I, B> Fold for Arg<T, K, I, B>
 where
     T: Copy,
-    K: Copy + Send + Sync,
+    K: Copy,
     I: Fn(T) -> K + Sync,
     B: Fn(K, K) -> bool + Sync,
 {
-    type Value = T;
-    type Acc = (K, i64);
-    type State = (Vec<K>, Vec<i64>);
-    type Result = i64;
+    fn acc_size(&self) -> usize {
+        size_of::<(K, i64)>()
+    }
 
-    fn along(&self, rows: Rows<'_, T>, out: &mut [(K, i64)]) {
+    /// A row of positions, then one of the values there.
+    fn state_size(&self, width: usize) -> usize {
+        width * (size_of::<i64>() + size_of::<K>())
+    }
+
+    unsafe fn along(&self, rows: Rows, out: *mut u8) {
+        // SAFETY: one result per row, as for all methods.
+        let out = unsafe { view_mut::<(K, i64)>(out, rows.rows) };
         for (r, out) in out.iter_mut().enumerate() {
-            let row = rows.row(r);
-            let mut key = [self.filler];
-            // SAFETY: one row of the rows at hand.
-            let one = unsafe { Rows::new(row.as_ptr(), 0, 1, row.len()) };
-            best(
+            // SAFETY: one of the rows.
+            let row: &[T] = unsafe { rows.row(r) };
+            let one = Rows {
+                first: row.as_ptr().cast(),
+                rows: 1,
+                ..rows
+            };
+            let key = best(
                 one,
-                &mut key,
                 &self.into,
                 #[inline(always)]
                 |a, b| if (self.better)(a, b) { b } else { a },
             );
             // The first value that the best one does not displace is as good.
-            let as_good = |&x: &T| !(self.better)((self.into)(x), key[0]);
-            *out = (key[0], row.iter().position(as_good).unwrap_or(0) as i64);
+            let as_good = |&x: &T| !(self.better)((self.into)(x), key);
+            *out = (key, row.iter().position(as_good).unwrap_or(0) as i64);
         }
     }
 
-    fn across(&self, (keys, places): &mut Self::State, first: usize, rows: Rows<'_, T>) {
-        if first == 0 {
-            keys.clear();
-            keys.extend(rows.row(0).iter().map(|&x| (self.into)(x)));
-            places.clear();
-            places.resize(rows.cols, 0);
-        }
-        Arch::new().dispatch(ArgAcross(
+    unsafe fn across(&self, first: usize, rows: Rows, state: *mut u8) {
+        // SAFETY: the state has the size asked for: positions, then values.
+        let (places, keys) = unsafe {
+            let keys = state.add(rows.cols * size_of::<i64>());
+            (view_mut(state, rows.cols), view_mut::<K>(keys, rows.cols))
+        };
+        let across = ArgAcross::<T, _, _, _>(
             rows,
             first as i64,
             keys,
             places,
             &self.into,
             &self.better,
-        ));
+            PhantomData,
+        );
+        Arch::new().dispatch(across);
     }
 
-    fn across_result(&self, (keys, places): &mut Self::State, _n: usize, out: &mut [(K, i64)]) {
-        for ((out, &key), &place) in out.iter_mut().zip(&*keys).zip(&*places) {
-            *out = (key, place);
+    unsafe fn across_result(&self, _n: usize, width: usize, state: *mut u8, out: *mut u8) {
+        // SAFETY: as in `across`; there is a result per column.
+        unsafe {
+            let keys = view::<K>(state.add(width * size_of::<i64>()), width);
+            let pairs = keys
+                .iter()
+                .copied()
+                .zip(view::<i64>(state, width).iter().copied());
+            scatter(pairs, out, 1);
         }
     }
 
-    fn combine(&self, left: (K, i64), right: (K, i64)) -> (K, i64) {
-        if (self.better)(left.0, right.0) {
-            right
-        } else {
-            left
+    unsafe fn place(&self, accs: *mut u8, n: usize, start: i64, step: i64) {
+        // SAFETY: so many results.
+        for (i, acc) in unsafe { view_mut::<(K, i64)>(accs, n) }
+            .iter_mut()
+            .enumerate()
+        {
+            acc.1 += start + i as i64 * step;
         }
     }
 
-    fn placed(&self, (key, place): (K, i64), start: i64) -> (K, i64) {
-        (key, place + start)
+    unsafe fn join(&self, left: *mut u8, right: *const u8, n: usize) {
+        // SAFETY: so many results on both sides.
+        let (left, right) = unsafe { (view_mut::<(K, i64)>(left, n), view::<(K, i64)>(right, n)) };
+        for (left, &right) in left.iter_mut().zip(right) {
+            if (self.better)(left.0, right.0) {
+                *left = right;
+            }
+        }
     }
 
-    fn filler(&self) -> (K, i64) {
-        (self.filler, 0)
+    unsafe fn store(&self, accs: *const u8, n: usize, to: *mut u8, step: isize) {
+        // SAFETY: so many results, and room for them.
+        unsafe { scatter(view::<(K, i64)>(accs, n).iter().copied(), to, step) };
     }
 
-    fn finish(&self, acc: (K, i64)) -> i64 {
-        acc.1
+    unsafe fn finish(&self, accs: *const u8, n: usize, to: *mut u8, step: isize) {
+        // SAFETY: so many results, and room for the positions.
+        unsafe { scatter(view::<(K, i64)>(accs, n).iter().map(|acc| acc.1), to, step) };
     }
 }

@@ -6,13 +6,13 @@ mod tree;
 
 use crate::interp::half::{narrow, widen};
 use crate::map::map;
-use crate::maths;
+use crate::maths::{self, complex};
 use crate::par::Par;
-use fold::{Arg, Fold, Lanes};
+use fold::{Arg, Lanes};
 use pass::Call;
 use rustarr_interface::{
-    Args, AxisMask, Bool, DType, Element, Error, Kinds, Program, Reduce, Result, Scalar, dispatch,
-    f16,
+    Args, AxisMask, Bool, Complex32, Complex64, DType, Element, Error, Kinds, Program, Reduce,
+    Result, Scalar, dispatch, f16,
 };
 use std::marker::PhantomData;
 
@@ -74,190 +74,109 @@ fn identity(reduce: Reduce, dtype: DType) -> Scalar {
     }
 }
 
+/// `inlined!(f, args.., |x, y| body)`: calls `f` with a closure that is always inlined.
+macro_rules! inlined {
+    ($f:ident($($arg:expr),*), $closure:expr) => {
+        $f(
+            $($arg,)*
+            #[inline(always)]
+            $closure,
+        )
+    };
+}
+
 /// Picks the way to combine values.
 fn by_kind(reduce: Reduce, dtype: DType, call: &Call<'_>) -> Result<()> {
     let illegal = || {
-        Err(Error::backend(
-            "reduce",
-            format!("{reduce:?} of {dtype} passed the front end"),
-        ))
+        let what = format!("{reduce:?} of {dtype} passed the front end");
+        Err(Error::backend("reduce", what))
     };
+    // Sums and products of integers are the same with and without a sign.
+    macro_rules! by_size {
+        ($f:ident) => {
+            match dtype.itemsize() {
+                1 => inlined!(same(call), |a: u8, b| a.$f(b)),
+                2 => inlined!(same(call), |a: u16, b| a.$f(b)),
+                4 => inlined!(same(call), |a: u32, b| a.$f(b)),
+                _ => inlined!(same(call), |a: u64, b| a.$f(b)),
+            }
+        };
+    }
     match (reduce, dtype) {
         (Reduce::Sum | Reduce::Max | Reduce::Any, DType::Bool) => logical(call, true),
         (Reduce::Prod | Reduce::Min | Reduce::All, DType::Bool) => logical(call, false),
         (Reduce::Any | Reduce::All, _) => illegal(),
 
-        (Reduce::Sum, DType::F16) => half(
-            call,
-            #[inline(always)]
-            |a, b| a + b,
-        ),
-        (Reduce::Prod, DType::F16) => half(
-            call,
-            #[inline(always)]
-            |a, b| a * b,
-        ),
-        (Reduce::Min, DType::F16) => half(
-            call,
-            #[inline(always)]
-            |a, b| maths::minimum(a, b),
-        ),
-        (Reduce::Max, DType::F16) => half(
-            call,
-            #[inline(always)]
-            |a, b| maths::maximum(a, b),
-        ),
+        (Reduce::Sum, DType::F16) => inlined!(half(call), |a, b| a + b),
+        (Reduce::Sum, DType::F32) => inlined!(same(call), |a: f32, b| a + b),
+        (Reduce::Sum, DType::F64) => inlined!(same(call), |a: f64, b| a + b),
+        (Reduce::Sum, DType::C64) => inlined!(same(call), |a: Complex32, b: Complex32| a + b),
+        (Reduce::Sum, DType::C128) => inlined!(same(call), |a: Complex64, b: Complex64| a + b),
+        (Reduce::Sum, _) => by_size!(wrapping_add),
 
-        (Reduce::Sum, _) => match dtype {
-            DType::F32 => same(
-                call,
-                #[inline(always)]
-                |a: f32, b| a + b,
-            ),
-            DType::F64 => same(
-                call,
-                #[inline(always)]
-                |a: f64, b| a + b,
-            ),
-            int if int.is(Kinds::INT) => dispatch!(int, int,
-                T => same(call, #[inline(always)] |a: T, b| a.wrapping_add(b)), else illegal()),
-            complex => {
-                dispatch!(complex, complex, T => same(call, #[inline(always)] |a: T, b: T| a + b),
-                else illegal())
-            }
-        },
-        (Reduce::Prod, _) => match dtype {
-            DType::F32 => same(
-                call,
-                #[inline(always)]
-                |a: f32, b| a * b,
-            ),
-            DType::F64 => same(
-                call,
-                #[inline(always)]
-                |a: f64, b| a * b,
-            ),
-            int if int.is(Kinds::INT) => dispatch!(int, int,
-                T => same(call, #[inline(always)] |a: T, b| a.wrapping_mul(b)), else illegal()),
-            complex => dispatch!(complex, complex,
-                T => same(call, #[inline(always)] |a: T, b: T| maths::complex::multiply(a, b)), else illegal()),
-        },
-        (Reduce::Min, _) => match dtype {
-            DType::F32 => same(
-                call,
-                #[inline(always)]
-                |a: f32, b| maths::minimum(a, b),
-            ),
-            DType::F64 => same(
-                call,
-                #[inline(always)]
-                |a: f64, b| maths::minimum(a, b),
-            ),
-            int => {
-                dispatch!(int, int, T => same(call, #[inline(always)] |a: T, b| if b < a { b } else { a }),
-                else illegal())
-            }
-        },
-        (Reduce::Max, _) => match dtype {
-            DType::F32 => same(
-                call,
-                #[inline(always)]
-                |a: f32, b| maths::maximum(a, b),
-            ),
-            DType::F64 => same(
-                call,
-                #[inline(always)]
-                |a: f64, b| maths::maximum(a, b),
-            ),
-            int => {
-                dispatch!(int, int, T => same(call, #[inline(always)] |a: T, b| if b > a { b } else { a }),
-                else illegal())
-            }
-        },
+        (Reduce::Prod, DType::F16) => inlined!(half(call), |a, b| a * b),
+        (Reduce::Prod, DType::F32) => inlined!(same(call), |a: f32, b| a * b),
+        (Reduce::Prod, DType::F64) => inlined!(same(call), |a: f64, b| a * b),
+        (Reduce::Prod, DType::C64) => {
+            inlined!(same(call), |a: Complex32, b| complex::multiply(a, b))
+        }
+        (Reduce::Prod, DType::C128) => {
+            inlined!(same(call), |a: Complex64, b| complex::multiply(a, b))
+        }
+        (Reduce::Prod, _) => by_size!(wrapping_mul),
 
-        (Reduce::ArgMin | Reduce::ArgMax, DType::Bool) => {
+        (Reduce::Min, DType::F16) => inlined!(half(call), |a, b| maths::minimum(a, b)),
+        (Reduce::Min, DType::F32) => inlined!(same(call), |a: f32, b| maths::minimum(a, b)),
+        (Reduce::Min, DType::F64) => inlined!(same(call), |a: f64, b| maths::minimum(a, b)),
+        (Reduce::Min, int) => dispatch!(int, int,
+            T => inlined!(same(call), |a: T, b| if b < a { b } else { a }), else illegal()),
+
+        (Reduce::Max, DType::F16) => inlined!(half(call), |a, b| maths::maximum(a, b)),
+        (Reduce::Max, DType::F32) => inlined!(same(call), |a: f32, b| maths::maximum(a, b)),
+        (Reduce::Max, DType::F64) => inlined!(same(call), |a: f64, b| maths::maximum(a, b)),
+        (Reduce::Max, int) => dispatch!(int, int,
+            T => inlined!(same(call), |a: T, b| if b > a { b } else { a }), else illegal()),
+
+        // The best is the largest; for the smallest the order is turned around.
+        (Reduce::ArgMin | Reduce::ArgMax, _) => {
             let min = reduce == Reduce::ArgMin;
-            arg(
-                call,
-                #[inline(always)]
-                move |x: Bool| x.get() ^ min,
-                false,
-                #[inline(always)]
-                |a: bool, b: bool| !a & b,
-            )
+            let sign = if min { -1.0 } else { 1.0 };
+            match dtype {
+                DType::Bool => inlined!(arg(call, integer::<u8>), move |x: Bool| (x.get() ^ min)
+                    as u8),
+                DType::F16 => inlined!(arg(call, float::<f32>), move |x: f16| widen(x) * sign),
+                DType::F32 => inlined!(arg(call, float::<f32>), move |x: f32| x * sign),
+                DType::F64 => inlined!(arg(call, float::<f64>), move |x: f64| x * sign as f64),
+                int => dispatch!(int, int, T => {
+                    // The complement of all bits turns the order of integers around.
+                    let mask: T = if min { !0 } else { 0 };
+                    inlined!(arg(call, integer::<T>), move |x: T| x ^ mask)
+                }, else illegal()),
+            }
         }
-        (Reduce::ArgMin | Reduce::ArgMax, DType::F16) => {
-            let sign = if reduce == Reduce::ArgMin { -1.0 } else { 1.0 };
-            arg(
-                call,
-                #[inline(always)]
-                move |x: f16| widen(x) * sign,
-                0.0,
-                better_float,
-            )
-        }
-        (Reduce::ArgMin | Reduce::ArgMax, DType::F32) => {
-            let sign = if reduce == Reduce::ArgMin { -1.0 } else { 1.0 };
-            arg(
-                call,
-                #[inline(always)]
-                move |x: f32| x * sign,
-                0.0,
-                better_float,
-            )
-        }
-        (Reduce::ArgMin | Reduce::ArgMax, DType::F64) => {
-            let sign = if reduce == Reduce::ArgMin { -1.0 } else { 1.0 };
-            arg(
-                call,
-                #[inline(always)]
-                move |x: f64| x * sign,
-                0.0,
-                better_float,
-            )
-        }
-        // The complement turns the order of integers around.
-        (Reduce::ArgMin, int) => dispatch!(int, int,
-            T => arg(call, #[inline(always)] |x: T| !x, 0, #[inline(always)] |a: T, b: T| b > a), else illegal()),
-        (Reduce::ArgMax, int) => dispatch!(int, int,
-            T => arg(call, #[inline(always)] |x: T| x, 0, #[inline(always)] |a: T, b: T| b > a), else illegal()),
     }
 }
 
 /// Whether `b` displaces `a` as the largest: by size, or as the first NaN.
 #[inline(always)]
-fn better_float<T: maths::Real>(a: T, b: T) -> bool {
+fn float<T: maths::Real>(a: T, b: T) -> bool {
     (b > a) | (b.is_nan() & !a.is_nan())
 }
 
+/// Whether `b` displaces `a` as the largest.
+#[inline(always)]
+fn integer<T: Ord>(a: T, b: T) -> bool {
+    b > a
+}
+
 /// Accumulates in the values' own type.
-fn same<T: Element + Default>(call: &Call<'_>, f: impl Fn(T, T) -> T + Sync) -> Result<()> {
-    pass::run(
-        call,
-        &lanes(
-            #[inline(always)]
-            |x: T| x,
-            f,
-            |x: T| x,
-            T::default(),
-            |_| false,
-        ),
-    )
+fn same<T: Element>(call: &Call<'_>, f: impl Fn(T, T) -> T + Sync) -> Result<()> {
+    run(call, |x: T| x, f, |x: T| x, |_| false)
 }
 
 /// `float16` is accumulated in `float32` and rounded once.
 fn half(call: &Call<'_>, f: impl Fn(f32, f32) -> f32 + Sync) -> Result<()> {
-    pass::run(
-        call,
-        &lanes(
-            #[inline(always)]
-            |x: f16| widen(x),
-            f,
-            narrow,
-            0.0,
-            |_| false,
-        ),
-    )
+    run(call, |x: f16| widen(x), f, narrow, |_| false)
 }
 
 /// Or, if one true value decides, else and.
@@ -267,60 +186,38 @@ fn logical(call: &Call<'_>, decisive: bool) -> Result<()> {
         x.get() as u8
     }
     if decisive {
-        pass::run(
-            call,
-            &lanes(
-                byte,
-                #[inline(always)]
-                |a: u8, b| a | b,
-                Bool,
-                0,
-                |x| x == 1,
-            ),
-        )
+        run(call, byte, |a, b| a | b, Bool, |x| x == 1)
     } else {
-        pass::run(
-            call,
-            &lanes(
-                byte,
-                #[inline(always)]
-                |a: u8, b| a & b,
-                Bool,
-                1,
-                |x| x == 0,
-            ),
-        )
+        run(call, byte, |a, b| a & b, Bool, |x| x == 0)
     }
 }
 
-fn arg<T: Element, K: Copy + Send + Sync>(
+fn run<T: Element, A: Copy, R: Copy>(
     call: &Call<'_>,
-    into: impl Fn(T) -> K + Sync,
-    filler: K,
+    into: impl Fn(T) -> A + Sync,
+    f: impl Fn(A, A) -> A + Sync,
+    finish: impl Fn(A) -> R + Sync,
+    decides: fn(A) -> bool,
+) -> Result<()> {
+    let lanes: Lanes<T, A, R, _, _, _> = Lanes {
+        into,
+        f,
+        finish,
+        decides,
+        types: PhantomData,
+    };
+    pass::run(call, &lanes)
+}
+
+fn arg<T: Element, K: Copy>(
+    call: &Call<'_>,
     better: impl Fn(K, K) -> bool + Sync,
+    into: impl Fn(T) -> K + Sync,
 ) -> Result<()> {
     let arg: Arg<T, K, _, _> = Arg {
         into,
         better,
-        filler,
         types: PhantomData,
     };
     pass::run(call, &arg)
-}
-
-fn lanes<T: Copy, A: Copy + Send + Sync, R: Copy>(
-    into: impl Fn(T) -> A + Sync,
-    f: impl Fn(A, A) -> A + Sync,
-    finish: impl Fn(A) -> R + Sync,
-    filler: A,
-    decides: fn(A) -> bool,
-) -> impl Fold<Value = T, Acc = A, Result = R> {
-    Lanes {
-        into,
-        f,
-        finish,
-        filler,
-        decides,
-        types: PhantomData,
-    }
 }

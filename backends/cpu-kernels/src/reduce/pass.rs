@@ -8,12 +8,16 @@ use super::fold::{Fold, Rows};
 use super::tree::{Chunks, pairwise};
 use crate::interp::grid::Grid;
 use crate::interp::machine::{BLOCK, Domain, Machine, Plan, Walk, address, source_layouts};
+use crate::interp::scratch::Scratch;
 use crate::interp::tile::{Steps, Tile};
 use crate::par::Par;
 use crate::tasks;
 use rustarr_interface::{Args, AxisMask, Dims, Layout, Program, Result, Strides, collapse};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Bytes of a row of accumulators at most, when walking across chunks.
+const ROW: usize = 1024;
 
 /// The arguments of a reduction.
 pub(super) struct Call<'a> {
@@ -41,7 +45,7 @@ struct Sink {
 }
 
 /// Runs a reduction of a domain that is not empty.
-pub(super) fn run<F: Fold>(call: &Call<'_>, fold: &F) -> Result<()> {
+pub(super) fn run(call: &Call<'_>, fold: &dyn Fold) -> Result<()> {
     let shape = call.args.shape;
     let output = &call.args.outputs[0];
     let reduced: SmallVec<[usize; 4]> = (0..shape.len())
@@ -73,9 +77,11 @@ pub(super) fn run<F: Fold>(call: &Call<'_>, fold: &F) -> Result<()> {
     // One row of accumulators per chunk, each with one column per result.
     let width = output.layout.size();
     let outer: usize = dims[..chunks.outer].iter().product();
-    let mut partial = vec![fold.filler(); outer * chunks.pieces * width];
+    let count = outer * chunks.pieces;
+    let row = width * fold.acc_size();
+    let mut partial = Scratch::zeroed(count * row);
     let sink = Sink {
-        first: partial.as_mut_ptr().cast(),
+        first: partial.ptr(),
         is_output: false,
     };
     let dense = Layout::contiguous(output.layout.shape());
@@ -102,26 +108,29 @@ pub(super) fn run<F: Fold>(call: &Call<'_>, fold: &F) -> Result<()> {
             )?;
         }
     }
-    pairwise(&mut partial, width, |a, b| fold.combine(a, b));
-    let to = address(output).cast::<F::Result>();
-    for_each_row(output.layout, |index, at, len, step| {
-        for (i, acc) in partial[index..index + len].iter().enumerate() {
-            // SAFETY: the layout lies within the output's buffer, which nobody else uses.
-            unsafe { *to.offset(at + i as isize * step) = fold.finish(*acc) };
+    let accs = partial.ptr();
+    let place = |n: usize| accs.wrapping_add(n * row);
+    pairwise(count, |to, left, right| {
+        // SAFETY: rows of results within the array; the one to the right is another than the place, which is not
+        // behind the one on the left.
+        unsafe {
+            std::ptr::copy(place(left), place(to), row);
+            if let Some(right) = right {
+                fold.join(place(to), place(right), width);
+            }
         }
     });
-    Ok(())
-}
-
-/// Calls `f` for each row along the last axis with the row-major index of its first element, how far that is from the
-/// layout's first, the row's length and step.
-fn for_each_row(layout: &Layout, mut f: impl FnMut(usize, isize, usize, isize)) {
+    let to = address(output);
+    let (itemsize, layout) = (output.dtype.itemsize(), output.layout);
     let len = layout.shape().last().copied().unwrap_or(1);
     let step = layout.strides().last().copied().unwrap_or(0);
-    for index in (0..layout.size()).step_by(len.max(1)) {
-        let at = layout.position(index) as isize - layout.offset() as isize;
-        f(index, at, len, step);
+    for index in (0..width).step_by(len) {
+        let at = layout.position(index) - layout.offset();
+        let accs = accs.wrapping_add(index * fold.acc_size());
+        // SAFETY: a row along the last axis of the output, which lies within its buffer, and its results.
+        unsafe { fold.finish(accs, len, to.wrapping_add(at * itemsize), step) };
     }
+    Ok(())
 }
 
 /// The two ways through a cell's values.
@@ -132,9 +141,9 @@ enum Way {
 }
 
 /// Computes the cells of a stretch. `kept_strides` are the sink's, over the kept axes.
-fn pass<F: Fold>(
+fn pass(
     call: &Call<'_>,
-    fold: &F,
+    fold: &dyn Fold,
     chunks: &Chunks,
     reduced: &[usize],
     stretch: Stretch,
@@ -204,7 +213,8 @@ fn pass<F: Fold>(
             }
         }
         Way::Across => {
-            let cols = domain.dims[axis].min(256);
+            // The rows of accumulators fit the first-level cache.
+            let cols = domain.dims[axis].min(ROW / fold.acc_size().max(4));
             Tile {
                 rows: (BLOCK / cols).min(domain.dims[last]),
                 cols,
@@ -230,12 +240,18 @@ fn pass<F: Fold>(
         _ => tile.len(),
     };
     let plan = Plan::new(program, args.params, &domain.walks, room, false);
+    let step = |w: &Walk| match way {
+        Way::Along if chunk_dims.len() > 1 => w.steps(Some(last - 1), last),
+        Way::Along => w.steps(Some(axis), last),
+        Way::Across => w.steps(Some(last), axis),
+    };
     let job = Job {
         fold,
         plan: &plan,
         program,
         way,
         tile,
+        steps: domain.walks.iter().map(step).collect(),
         chunk: chunk_dims,
         chunk_axis: ncells,
         axis,
@@ -243,7 +259,13 @@ fn pass<F: Fold>(
         place,
         out,
         sink,
+        sink_size: match sink.is_output {
+            true => args.outputs[0].dtype.itemsize(),
+            false => fold.acc_size(),
+        },
         n,
+        itemsize: program.out_dtype(0).itemsize(),
+        width,
         direct: plain && inputs[0].strides[axis] == 1,
     };
 
@@ -264,7 +286,8 @@ fn pass<F: Fold>(
                 }
                 let cells = grid.tile(t, job.walks(), &mut worker.at).cols;
                 job.run(worker, cells);
-                if may_stop && worker.results.iter().any(|a| fold.decides(*a)) {
+                // SAFETY: the worker has just computed so many results.
+                if may_stop && unsafe { fold.decided(worker.results.ptr(), cells) } {
                     decided.store(true, Relaxed);
                 }
             }
@@ -371,13 +394,14 @@ fn split(
 }
 
 /// What all threads of a pass share.
-struct Job<'a, F> {
-    fold: &'a F,
+struct Job<'a> {
+    fold: &'a dyn Fold,
     plan: &'a Plan<'a>,
     program: &'a Program,
     way: Way,
-    /// Most rows and columns of the tiles that the program runs over.
+    /// Most rows and columns of the tiles that the program runs over, and the walks' steps in them.
     tile: Tile,
+    steps: SmallVec<[Steps; 8]>,
     chunk: &'a [usize],
     /// The first axis of the chunk; the axes before are those of cells.
     chunk_axis: usize,
@@ -387,33 +411,45 @@ struct Job<'a, F> {
     place: &'a Walk,
     out: &'a Walk,
     sink: Sink,
-    /// Values of a chunk.
+    /// Bytes of an element of the sink.
+    sink_size: usize,
+    /// Values of a chunk, and bytes of a value.
     n: usize,
+    itemsize: usize,
+    /// Most cells of a tile.
+    width: usize,
     /// Whether the values are rows of cells as they lie in memory.
     direct: bool,
 }
 
 // SAFETY: the addresses in it are read by all threads and written only at the cells of the task at hand.
-unsafe impl<F: Sync> Sync for Job<'_, F> {}
+unsafe impl Sync for Job<'_> {}
 
 /// What one thread needs.
-struct Worker<'a, F: Fold> {
+struct Worker<'a> {
     machine: Machine<'a>,
     at: SmallVec<[isize; 8]>,
-    state: F::State,
-    results: Vec<F::Acc>,
-    /// The values of a chunk that is no single tile.
-    values: Vec<F::Value>,
+    /// Results of a tile's cells, the state across them, and the values of a chunk that is no single tile.
+    results: Scratch,
+    state: Scratch,
+    values: Scratch,
 }
 
-impl<'a, F: Fold> Job<'a, F> {
-    fn worker(&self) -> Worker<'a, F> {
+impl<'a> Job<'a> {
+    fn worker(&self) -> Worker<'a> {
         Worker {
             machine: Machine::new(self.plan),
             at: SmallVec::from_elem(0, self.walks.len()),
-            state: F::State::default(),
-            results: Vec::new(),
-            values: Vec::new(),
+            results: Scratch::new(self.width * self.fold.acc_size()),
+            state: Scratch::new(match self.way {
+                Way::Across => self.fold.state_size(self.width),
+                Way::Along => 0,
+            }),
+            values: Scratch::new(if self.chunk.len() > 1 {
+                self.n * self.itemsize
+            } else {
+                0
+            }),
         }
     }
 
@@ -422,108 +458,102 @@ impl<'a, F: Fold> Job<'a, F> {
     }
 
     /// Computes the `cells` cells that begin at the worker's place.
-    fn run(&self, worker: &mut Worker<'_, F>, cells: usize) {
-        worker.results.clear();
-        worker.results.resize(cells, self.fold.filler());
+    fn run(&self, worker: &mut Worker<'_>, cells: usize) {
         match self.way {
             Way::Along => self.along(worker, cells),
             Way::Across => self.across(worker, cells),
         }
-        let place = worker.at[self.walks.len() - 2];
+        let [.., place, at] = worker.at[..] else {
+            unreachable!("position and sink are walks")
+        };
         let (place_step, step) = (self.place.strides[self.axis], self.out.strides[self.axis]);
-        let mut at = worker.at[self.walks.len() - 1];
-        for (c, acc) in worker.results.iter_mut().enumerate() {
-            *acc = self
-                .fold
-                .placed(*acc, (place + c as isize * place_step) as i64);
-            // SAFETY: the sink has a place for every cell, of this type, and no other task writes this one.
-            unsafe {
-                if self.sink.is_output {
-                    *self.sink.first.cast::<F::Result>().offset(at) = self.fold.finish(*acc);
-                } else {
-                    *self.sink.first.cast::<F::Acc>().offset(at) = *acc;
-                }
+        let accs = worker.results.ptr();
+        let to = self
+            .sink
+            .first
+            .wrapping_offset(at * self.sink_size as isize);
+        // SAFETY: the results of all cells are there; the sink has a place for each, which no other task writes.
+        unsafe {
+            self.fold
+                .place(accs, cells, place as i64, place_step as i64);
+            if self.sink.is_output {
+                self.fold.finish(accs, cells, to, step);
+            } else {
+                self.fold.store(accs, cells, to, step);
             }
-            at += step;
         }
     }
 
-    fn along(&self, worker: &mut Worker<'_, F>, cells: usize) {
+    fn along(&self, worker: &mut Worker<'_>, cells: usize) {
         let slot = self.program.outs()[0];
-        let last = self.chunk_axis + self.chunk.len() - 1;
+        let results = worker.results.ptr();
         if let [n] = *self.chunk {
             let tile = Tile {
                 rows: cells,
                 cols: n,
             };
-            let steps: SmallVec<[Steps; 8]> = self
-                .walks
-                .iter()
-                .map(|w| w.steps(Some(self.axis), last))
-                .collect();
             // SAFETY: layouts lie within their buffers, and so does the tile; it is larger than the plan's room only
             // where the program is a load of dense tiles.
-            unsafe { worker.machine.run(tile, &worker.at, &steps) };
+            unsafe { worker.machine.run(tile, &worker.at, &self.steps) };
+            let rows = Rows {
+                first: worker.machine.value(slot),
+                step: n as isize,
+                rows: cells,
+                cols: n,
+            };
             // SAFETY: the machine holds the value of the tile, dense, until its next run.
-            let rows =
-                unsafe { Rows::new(worker.machine.value(slot).cast(), n as isize, cells, n) };
-            self.fold.along(rows, &mut worker.results);
+            unsafe { self.fold.along(rows, results) };
             return;
         }
         // Gather the chunk from its rectangles.
-        let size = size_of::<F::Value>();
-        worker.values.clear();
-        worker.values.reserve(self.n);
-        let to = worker.values.as_mut_ptr().cast::<u8>();
-        let steps: SmallVec<[Steps; 8]> = self
-            .walks
-            .iter()
-            .map(|w| w.steps(Some(last - 1), last))
-            .collect();
-        let rectangle = Tile {
-            rows: self.chunk[self.chunk.len() - 2],
-            cols: self.chunk[self.chunk.len() - 1],
+        let [.., rows, cols] = *self.chunk else {
+            unreachable!("a chunk has at least one axis")
         };
+        let (rectangle, bytes) = (Tile { rows, cols }, rows * cols * self.itemsize);
+        let values = worker.values.ptr();
         let at = worker.at.clone();
         for index in 0..self.n / rectangle.len() {
             self.place_outer(&at, index, 2, &mut worker.at);
-            let to = to.wrapping_add(index * rectangle.len() * size);
+            let to = values.wrapping_add(index * bytes);
             worker.machine.want(slot, to);
             // SAFETY: as above; the place wanted is the rectangle's part of the values.
-            unsafe { worker.machine.run(rectangle, &worker.at, &steps) };
+            unsafe { worker.machine.run(rectangle, &worker.at, &self.steps) };
             let from = worker.machine.value(slot);
             if from != to.cast_const() {
                 // SAFETY: the rectangle's values are dense at `from`, which is no part of the values.
-                unsafe { std::ptr::copy_nonoverlapping(from, to, rectangle.len() * size) };
+                unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
             }
         }
         worker.at = at;
+        let row = Rows {
+            first: values,
+            step: 0,
+            rows: 1,
+            cols: self.n,
+        };
         // SAFETY: the rectangles have filled all `n` values.
-        unsafe { worker.values.set_len(self.n) };
-        // SAFETY: they are one row.
-        let rows = unsafe { Rows::new(worker.values.as_ptr(), 0, 1, self.n) };
-        self.fold.along(rows, &mut worker.results);
+        unsafe { self.fold.along(row, results) };
     }
 
-    fn across(&self, worker: &mut Worker<'_, F>, cells: usize) {
+    fn across(&self, worker: &mut Worker<'_>, cells: usize) {
         let slot = self.program.outs()[0];
-        let last = self.chunk_axis + self.chunk.len() - 1;
+        let last = self.walks[0].strides.len() - 1;
         let rows = self.chunk[self.chunk.len() - 1];
+        let state = worker.state.ptr();
         let at = worker.at.clone();
-        let steps: SmallVec<[Steps; 8]> = self
-            .walks
-            .iter()
-            .map(|w| w.steps(Some(last), self.axis))
-            .collect();
         let mut first = 0;
         for index in 0..self.n / rows {
             self.place_outer(&at, index, 1, &mut worker.at);
             if self.direct {
                 let walk = &self.walks[0];
-                let from = walk.at(worker.at[0]).cast_const();
+                let values = Rows {
+                    first: walk.at(worker.at[0]),
+                    step: walk.strides[last],
+                    rows,
+                    cols: cells,
+                };
                 // SAFETY: the program's value is the input, whose layout lies within its buffer.
-                let tile = unsafe { Rows::new(from.cast(), walk.strides[last], rows, cells) };
-                self.fold.across(&mut worker.state, first, tile);
+                unsafe { self.fold.across(first, values, state) };
                 first += rows;
                 continue;
             }
@@ -533,11 +563,15 @@ impl<'a, F: Fold> Job<'a, F> {
                     cols: cells,
                 };
                 // SAFETY: layouts lie within their buffers, and so does the tile.
-                unsafe { worker.machine.run(tile, &worker.at, &steps) };
-                let value = worker.machine.value(slot).cast();
+                unsafe { worker.machine.run(tile, &worker.at, &self.steps) };
+                let values = Rows {
+                    first: worker.machine.value(slot),
+                    step: cells as isize,
+                    rows: tile.rows,
+                    cols: cells,
+                };
                 // SAFETY: the machine holds the value of the tile, dense, until its next run.
-                let values = unsafe { Rows::new(value, cells as isize, tile.rows, cells) };
-                self.fold.across(&mut worker.state, first, values);
+                unsafe { self.fold.across(first, values, state) };
                 first += tile.rows;
                 for (at, walk) in worker.at.iter_mut().zip(self.walks) {
                     *at += tile.rows as isize * walk.strides[last];
@@ -545,8 +579,11 @@ impl<'a, F: Fold> Job<'a, F> {
             }
         }
         worker.at = at;
-        self.fold
-            .across_result(&mut worker.state, self.n, &mut worker.results);
+        // SAFETY: the state has seen all `n` rows of so many columns, each of which has a result.
+        unsafe {
+            self.fold
+                .across_result(self.n, cells, state, worker.results.ptr())
+        };
     }
 
     /// Moves to the `index`th position of the chunk's axes but the last `inner`.

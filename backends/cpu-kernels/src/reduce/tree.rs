@@ -10,19 +10,19 @@
 //!    smallest that needs as few chunks as the largest possible one; the axes before the cut axis each begin anew. So
 //!    every chunk is a rectangle of the domain, which can be walked along any axis.
 //! 2. Within a chunk of `n` values, *lane* `l` of [`LANES`] combines the values `l`, `l + LANES`, `l + 2 LANES`, ...
-//!    from left to right. Then, for `h` = 8, 4, 2, 1, lane `l < h` is combined with lane `l + h` on its right, if the
+//!    from left to right. Then, for `h` = 16, 8, 4, 2, 1, lane `l < h` is combined with lane `l + h` on its right, if the
 //!    chunk has as many values.
 //! 3. The chunks' results are combined pairwise: 0 with 1, 2 with 3, and so on, the last one staying alone where the
 //!    number is odd; and the results of that again, until one is left.
 //!
-//! The error of a sum of `n` values is at most about `CHUNK / LANES + 4 + log2(n / CHUNK)` roundings deep, close to that
-//! of NumPy's pairwise sum. There is no start value: a single -0 stays -0, and an infinite complex product stays
+//! The error of a sum of `n` values is at most about `CHUNK / LANES + 5 + log2(n / CHUNK)` roundings deep, like that of
+//! NumPy's pairwise sum. There is no start value: a single -0 stays -0, and an infinite complex product stays
 //! what it is.
 
 /// Most values of a chunk.
 pub(crate) const CHUNK: usize = 512;
 /// Lanes within a chunk.
-pub(crate) const LANES: usize = 16;
+pub(crate) const LANES: usize = 32;
 
 /// How reduced axes are cut into chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,18 +72,15 @@ impl Chunks {
     }
 }
 
-/// Combines neighbouring rows of `width` results until one row is left, at the front.
-pub(crate) fn pairwise<A: Copy>(rows: &mut [A], width: usize, f: impl Fn(A, A) -> A) {
-    let mut count = rows.len() / width;
+/// The combinations of `count` results until one is left: `join(to, left, right)` combines two results into place `to`, or
+/// only moves the left one. Places are reused from the front, where the last result ends.
+pub(crate) fn pairwise(mut count: usize, mut join: impl FnMut(usize, usize, Option<usize>)) {
     while count > 1 {
         for pair in 0..count / 2 {
-            let (to, left) = (pair * width, 2 * pair * width);
-            for i in 0..width {
-                rows[to + i] = f(rows[left + i], rows[left + width + i]);
-            }
+            join(pair, 2 * pair, Some(2 * pair + 1));
         }
         if count % 2 == 1 {
-            rows.copy_within((count - 1) * width..count * width, count / 2 * width);
+            join(count / 2, count - 1, None);
         }
         count = count.div_ceil(2);
     }
@@ -123,19 +120,15 @@ mod tests {
 
     #[test]
     fn pairs_are_neighbours() {
-        let mut rows: Vec<String> = ["a", "x", "b", "y", "c", "z"].map(String::from).to_vec();
-        let names: Vec<usize> = (0..rows.len()).collect();
-        let mut ids = names.clone();
-        let cell = std::cell::RefCell::new(&mut rows);
-        pairwise(&mut ids, 2, |a, b| {
-            let mut rows = cell.borrow_mut();
-            let joined = format!("({}{})", rows[a], rows[b]);
-            rows.push(joined);
-            rows.len() - 1
+        let mut places: Vec<String> = ["a", "b", "c", "d", "e", "f", "g"]
+            .map(String::from)
+            .to_vec();
+        pairwise(7, |to, left, right| {
+            places[to] = match right {
+                Some(right) => format!("({}{})", places[left], places[right]),
+                None => places[left].clone(),
+            };
         });
-        assert_eq!(
-            (rows[ids[0]].as_str(), rows[ids[1]].as_str()),
-            ("((ab)c)", "((xy)z)")
-        );
+        assert_eq!(places[0], "(((ab)(cd))((ef)g))");
     }
 }

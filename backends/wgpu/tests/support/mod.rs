@@ -206,7 +206,7 @@ pub fn ulps(got: f32, exact: f64) -> f64 {
             f64::INFINITY
         };
     }
-    if got == rounded || got.is_infinite() && rounded.is_infinite() && got == rounded {
+    if got == rounded {
         return 0.0;
     }
     if rounded.is_infinite() || got.is_infinite() {
@@ -262,12 +262,12 @@ pub const SPECIAL: &[f32] = &[
     -87.4,
     -103.9,
     -104.0,
-    0.69314718,
-    0.34657359,
-    1.5707964,
-    0.7853982,
-    3.1415927,
-    6.2831855,
+    std::f32::consts::LN_2,
+    0.346_573_6,
+    std::f32::consts::FRAC_PI_2,
+    std::f32::consts::FRAC_PI_4,
+    std::f32::consts::PI,
+    std::f32::consts::TAU,
     1e5,
     1e10,
     1e20,

@@ -2,7 +2,7 @@
 
 use super::dd::{Dd, select};
 use super::exp::{exp_dd, expm1_dd, limit, power_of_two, scale};
-use super::log::{exponent, join, log_dd, twice_atanh};
+use super::log::log_dd;
 use crate::maths::real::poly;
 
 /// `(sinh x - x) / x^3` in `x^2`, for |x| <= 1; error 2^-61.
@@ -91,20 +91,11 @@ pub fn acosh(x: f64) -> f64 {
     if x >= 1.0 { y } else { f64::NAN }
 }
 
-/// `log((1 + x) / (1 - x)) / 2`, the quotient being reduced by a power of two before it is formed.
 #[inline(always)]
 pub fn atanh(x: f64) -> f64 {
     let size = x.abs();
-    let (above, below) = (Dd::sum(1.0, size), Dd::sum(1.0, -size));
-    let (k, _) = exponent(above.hi / below.hi);
-    let above = above.scaled(power_of_two(-k));
-    let n = Dd::sum(above.hi, -below.hi);
-    let d = Dd::sum(above.hi, below.hi);
-    let y = twice_atanh(
-        Dd::new(n.hi, n.lo + (above.lo - below.lo)).renormalised(),
-        Dd::new(d.hi, d.lo + (above.lo + below.lo)),
-    );
-    let y = 0.5 * join(k, y).value();
+    let ratio = Dd::sum(1.0, size).over(Dd::sum(1.0, -size)).renormalised();
+    let y = 0.5 * log_dd(ratio, 0.0).value();
     let y = if size < 1e-9 { size } else { y };
     let y = if size == 1.0 { f64::INFINITY } else { y };
     if size <= 1.0 { y.copysign(x) } else { f64::NAN }

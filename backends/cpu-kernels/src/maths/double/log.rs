@@ -69,7 +69,7 @@ pub(in crate::maths) fn normalised(x: f64) -> (f64, f64) {
 
 /// `2 atanh(n / d)` for |n / d| <= 3 - sqrt(8), good to 2^-64.
 #[inline(always)]
-pub(in crate::maths) fn twice_atanh(n: Dd, d: Dd) -> Dd {
+fn twice_atanh(n: Dd, d: Dd) -> Dd {
     let s = n.over(d).renormalised();
     let square = Dd::product(s.hi, s.hi);
     let square = Dd::new(square.hi, square.lo + 2.0 * s.hi * s.lo);
@@ -78,18 +78,43 @@ pub(in crate::maths) fn twice_atanh(n: Dd, d: Dd) -> Dd {
     s.scaled(2.0).plus_smaller(cubic)
 }
 
-/// `(k, log(x 2^-k))` for a positive finite `x`, `x.hi` normal.
+/// `(k, x 2^-k)` as [`exponent`] has it, for a positive finite `x`, `x.hi` normal.
 #[inline(always)]
-fn split(x: Dd) -> (f64, Dd) {
+fn exponent_dd(x: Dd) -> (f64, Dd) {
     let (k, m) = exponent(x.hi);
     // At the very top, where 2^-k is subnormal, no caller has a low part.
-    let m = Dd::new(
-        m,
-        x.lo * power_of_two(if k > 1022.0 { -1022.0 } else { -k }),
-    );
+    let down = power_of_two(if k > 1022.0 { -1022.0 } else { -k });
+    (k, Dd::new(m, x.lo * down))
+}
+
+/// `(k, log(x 2^-k))`, good to 2^-56.
+#[inline(always)]
+fn split(x: Dd) -> (f64, Dd) {
+    let (k, m) = exponent_dd(x);
+    let f = Dd::ordered_sum(m.hi - 1.0, m.lo);
+    // log(1 + f) = f - f^2/2 + s (f^2/2 + tail), the first two terms exactly.
+    let (s, tail) = tail(f.hi);
+    let half = Dd::product(0.5 * f.hi, f.hi);
+    let head = Dd::ordered_sum(f.hi, -half.hi);
+    let low = (head.lo - half.lo) + (-f.lo).mul_add(f.hi, f.lo);
+    (k, Dd::ordered_sum(head.hi, s.mul_add(half.hi + tail, low)))
+}
+
+/// `(k, log(x 2^-k))`, good to 2^-64.
+#[inline(always)]
+fn split_fine(x: Dd) -> (f64, Dd) {
+    let (k, m) = exponent_dd(x);
     let d = Dd::sum(m.hi, 1.0);
     let n = Dd::ordered_sum(m.hi - 1.0, m.lo);
     (k, twice_atanh(n, Dd::new(d.hi, d.lo + m.lo)))
+}
+
+/// `s = f / (2 + f)` and `(2 atanh(s) - 2 s) / s`, for |s| <= 3 - sqrt(8).
+#[inline(always)]
+fn tail(f: f64) -> (f64, f64) {
+    let s = f / (2.0 + f);
+    let z = s * s;
+    (s, z * z.mul_add(poly(z, &TAIL), TWO_THIRDS.hi))
 }
 
 /// `k log 2 + y`, for |y| below log(2)/2 or `k == 0`.
@@ -98,18 +123,18 @@ pub(in crate::maths) fn join(k: f64, y: Dd) -> Dd {
     Dd::new(k * LN2_SHORT.hi, k * LN2_SHORT.lo).plus_smaller(y)
 }
 
-/// `log x` for a positive finite `x` that is zero or normal, plus `shift` times log 2; good to 2^-63.
+/// `log x` for a positive finite `x` that is zero or normal, plus `shift` times log 2; good to 2^-56.
 #[inline(always)]
 pub(in crate::maths) fn log_dd(x: Dd, shift: f64) -> Dd {
     let (k, y) = split(x);
     join(k + shift, y)
 }
 
-/// `log x` for any positive finite `x`.
+/// The same, good to 2^-63.
 #[inline(always)]
-pub(in crate::maths) fn log_positive(x: f64) -> Dd {
-    let (x, shift) = normalised(x);
-    log_dd(Dd::new(x, 0.0), shift)
+pub(in crate::maths) fn log_fine(x: Dd, shift: f64) -> Dd {
+    let (k, y) = split_fine(x);
+    join(k + shift, y)
 }
 
 #[inline(always)]
@@ -118,11 +143,8 @@ pub fn log(x: f64) -> f64 {
     let (k, m) = exponent(normal);
     let k = k + shift;
     let f = m - 1.0;
-    let s = f / (2.0 + f);
-    let z = s * s;
+    let (s, tail) = tail(f);
     let half = 0.5 * f * f;
-    // 2 s = f - s f and s f = f^2/2 - s f^2/2: the leading term stays exact.
-    let tail = z * z.mul_add(poly(z, &TAIL), TWO_THIRDS.hi);
     let low = s.mul_add(half + tail, k * LN2_SHORT.lo);
     special::log(x, k.mul_add(LN2_SHORT.hi, f - (half - low)))
 }

@@ -2,13 +2,14 @@
 
 use super::dd::{Dd, select};
 use super::exp::{exp_dd, power_of_two, scale};
-use super::log::log_positive;
+use super::log::{log_fine, normalised};
 use crate::maths::special;
 
 #[inline(always)]
 pub fn pow(x: f64, y: f64) -> f64 {
     let base = x.abs();
-    let log = log_positive(base);
+    let (normal, shift) = normalised(base);
+    let log = log_fine(Dd::new(normal, 0.0), shift);
     let log_at_infinity = if base == f64::INFINITY {
         f64::INFINITY
     } else {

@@ -1,0 +1,107 @@
+//! Random programs on the oracle and on every way to run the front end.
+//!
+//! `RUSTARR_ORACLE_SEED` starts at another seed (or repeats a failing one), `RUSTARR_ORACLE_PROGRAMS` says how
+//! many programs run; without it, as many as fit into the time limit.
+
+use rustarr::{Context, ContextOptions, Defer};
+use rustarr_conformance::oracle::checked::Checked;
+use rustarr_conformance::oracle::drive::{Config, listing, run_all, shrink};
+use rustarr_conformance::oracle::generate::generate;
+use rustarr_interface::Backend;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn context(name: &str, backend: Arc<dyn Backend>, defer: Defer) -> Context {
+    let options = ContextOptions {
+        defer,
+        ..ContextOptions::default()
+    };
+    Context::new(name, backend.clone(), backend, options)
+}
+
+/// Every backend eager, deferring and mixed; the second context of each is what arrays are relabelled to.
+fn configs() -> Vec<Config> {
+    let serial = || Arc::new(rustarr_serial::open(None, None)) as Arc<dyn Backend>;
+    let fine = || Arc::new(rustarr_serial::open(Some(1), None)) as Arc<dyn Backend>;
+    let parallel = |threads| {
+        Arc::new(rustarr_parallel::open(Some(threads), None, Some(1), None).expect("a pool"))
+            as Arc<dyn Backend>
+    };
+    let checked = || Arc::new(Checked::new(64, 16)) as Arc<dyn Backend>;
+    let narrow = || Arc::new(Checked::new(8, 4)) as Arc<dyn Backend>;
+    let config = |name: &str,
+                  group,
+                  first: (Arc<dyn Backend>, Defer),
+                  second: (Arc<dyn Backend>, Defer)| Config {
+        name: name.to_owned(),
+        group,
+        contexts: vec![
+            context(name, first.0, first.1),
+            context("second", second.0, second.1),
+        ],
+    };
+    use Defer::{Always, Auto, Never};
+    vec![
+        config("checked, eager", 0, (checked(), Never), (checked(), Never)),
+        config(
+            "checked, deferred",
+            0,
+            (checked(), Always),
+            (checked(), Always),
+        ),
+        config("checked, narrow", 0, (narrow(), Always), (narrow(), Auto)),
+        config("checked, mixed", 0, (checked(), Always), (checked(), Never)),
+        config("serial, eager", 1, (serial(), Never), (serial(), Never)),
+        config("serial", 1, (serial(), Auto), (serial(), Auto)),
+        config("serial, deferred", 1, (fine(), Always), (fine(), Always)),
+        config(
+            "parallel 1, deferred",
+            1,
+            (parallel(1), Always),
+            (serial(), Auto),
+        ),
+        config(
+            "parallel 2, deferred",
+            1,
+            (parallel(2), Always),
+            (parallel(3), Always),
+        ),
+        config("parallel 3", 1, (parallel(3), Auto), (fine(), Always)),
+    ]
+}
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|v| {
+        v.parse()
+            .unwrap_or_else(|_| panic!("{name} is a number, not {v:?}"))
+    })
+}
+
+#[test]
+fn random_programs_agree() {
+    let first = setting("RUSTARR_ORACLE_SEED").unwrap_or(0);
+    let count = setting("RUSTARR_ORACLE_PROGRAMS");
+    let configs = configs();
+    let started = Instant::now();
+    let mut programs = 0;
+    let mut failure = None;
+    while count.map_or(started.elapsed() < LIMIT, |n| programs < n) {
+        let seed = first + programs;
+        let program = generate(seed);
+        if run_all(&configs, &program).is_err() {
+            failure = Some((seed, shrink(&configs, &program)));
+            break;
+        }
+        programs += 1;
+    }
+    if let Some((seed, (program, error))) = failure {
+        panic!(
+            "seed {seed}: {error}\n{}repeat with RUSTARR_ORACLE_SEED={seed} RUSTARR_ORACLE_PROGRAMS=1",
+            listing(&program)
+        );
+    }
+    println!("{programs} programs in {:.1?}", started.elapsed());
+    assert!(programs > 0, "not one program ran");
+}

@@ -1,0 +1,7 @@
+"""The namespace of "cpu-parallel" as a module; the context is opened when it is first needed."""
+
+import sys
+
+from ._namespace import _named
+
+sys.modules[__name__] = _named("cpu-parallel")
