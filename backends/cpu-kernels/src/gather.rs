@@ -35,7 +35,7 @@ pub fn gather(
                 plan.resolve(j, end, offsets)?;
                 // SAFETY: offsets are checked, layouts stay inside their buffers, and every
                 // task writes its own part of the output.
-                unsafe { plan.read_rows(j, offsets, row, from, to) };
+                unsafe { plan.copy_rows::<T, false>(j, offsets, row, from, to) };
             }
             Ok(())
         })
@@ -83,7 +83,7 @@ pub fn scatter(
                 plan.resolve(j, (j + BLOCK).min(total), offsets)?;
                 // SAFETY: offsets are checked, layouts stay inside their buffers, and every
                 // task writes columns of its own.
-                unsafe { plan.write_rows(j, offsets, row, to, from) };
+                unsafe { plan.copy_rows::<T, true>(j, offsets, row, to, from) };
             }
             Ok(())
         })
@@ -179,61 +179,44 @@ impl<'a> Plan<'a> {
         Error::index(self.op, "the indices changed while they were read")
     }
 
+    /// Copies part of the rows from `first` on: out of the indexed operand, or with `WRITE` into it.
+    ///
     /// # Safety
-    /// The offsets belong to the rows from `first` on, and nobody else writes their part of the output.
-    unsafe fn read_rows<T: Copy>(
+    /// The offsets belong to these rows, and nobody else writes what is written here.
+    unsafe fn copy_rows<T: Copy, const WRITE: bool>(
         &self,
         first: usize,
         offsets: &[isize],
         row: (usize, usize),
-        from: Raw<T>,
-        to: Raw<T>,
+        indexed: Raw<T>,
+        plain: Raw<T>,
     ) {
-        let plain = self.bases.len();
-        let step = self.heads.step(plain);
-        self.heads
-            .runs(first, first + offsets.len(), |at, start, len| {
-                let offsets = &offsets[start - first..][..len];
-                // SAFETY: by contract.
-                unsafe {
-                    if self.row.size() == 1 {
-                        for (i, &offset) in offsets.iter().enumerate() {
-                            *to.at(at[plain] + i as isize * step) = *from.at(offset);
-                        }
-                        return;
-                    }
-                    for (i, &offset) in offsets.iter().enumerate() {
-                        let (from, to) = (from.at(offset), to.at(at[plain] + i as isize * step));
-                        self.row.runs(row.0, row.1, |at, _, len| {
-                            let steps = (self.row.step(0), self.row.step(1));
-                            copy_run(from.offset(at[0]), steps.0, to.offset(at[1]), steps.1, len);
-                        });
-                    }
-                }
-            });
-    }
-
-    /// # Safety
-    /// The offsets belong to the rows from `first` on, and nobody else writes these columns.
-    unsafe fn write_rows<T: Copy>(
-        &self,
-        first: usize,
-        offsets: &[isize],
-        row: (usize, usize),
-        to: Raw<T>,
-        from: Raw<T>,
-    ) {
-        let plain = self.bases.len();
-        let step = self.heads.step(plain);
+        let column = self.bases.len();
+        let step = self.heads.step(column);
+        let (a, b) = (self.row.step(0), self.row.step(1));
+        let single = self.row.size() == 1;
         self.heads
             .runs(first, first + offsets.len(), |at, start, len| {
                 for (i, &offset) in offsets[start - first..][..len].iter().enumerate() {
                     // SAFETY: by contract.
                     unsafe {
-                        let (to, from) = (to.at(offset), from.at(at[plain] + i as isize * step));
+                        let indexed = indexed.at(offset);
+                        let plain = plain.at(at[column] + i as isize * step);
+                        if single {
+                            if WRITE {
+                                *indexed = *plain
+                            } else {
+                                *plain = *indexed
+                            }
+                            continue;
+                        }
                         self.row.runs(row.0, row.1, |at, _, len| {
-                            let steps = (self.row.step(0), self.row.step(1));
-                            copy_run(from.offset(at[1]), steps.1, to.offset(at[0]), steps.0, len);
+                            let (indexed, plain) = (indexed.offset(at[0]), plain.offset(at[1]));
+                            if WRITE {
+                                copy_run(plain, b, indexed, a, len);
+                            } else {
+                                copy_run(indexed, a, plain, b, len);
+                            }
                         });
                     }
                 }
@@ -347,7 +330,12 @@ mod tests {
                 gather(par, source.operand(), &[index.operand()], out.operand()).unwrap();
                 out.bytes()
             });
-            let places = naive(&source.layout, &[index.clone()], &[count], &[count, row]);
+            let places = naive(
+                &source.layout,
+                std::slice::from_ref(&index),
+                &[count],
+                &[count, row],
+            );
             let (from, got) = (source.values::<u32>(), out.values::<u32>());
             assert!(places.iter().zip(&got).all(|(&i, &v)| from[i] == v));
 

@@ -182,17 +182,14 @@ fn fill_words(key: u64, counter: u64, words: &mut [u32; WORDS]) {
         .iter_mut()
         .enumerate()
     {
-        let mut block = [[0; LANES]; 4];
-        for lane in 0..LANES {
-            let counter = counter.wrapping_add((i * LANES + lane) as u64);
-            block[0][lane] = counter as u32;
-            block[1][lane] = (counter >> 32) as u32;
-        }
-        let block = philox(block, [key as u32, (key >> 32) as u32]);
-        for lane in 0..LANES {
-            for word in 0..4 {
-                out[4 * lane + word] = block[word][lane];
-            }
+        let counters: [u64; LANES] =
+            std::array::from_fn(|lane| counter.wrapping_add((i * LANES + lane) as u64));
+        let low = counters.map(|c| c as u32);
+        let high = counters.map(|c| (c >> 32) as u32);
+        let key = [key as u32, (key >> 32) as u32];
+        let block = philox([low, high, [0; LANES], [0; LANES]], key);
+        for (lane, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            *out = block.each_ref().map(|word| word[lane]);
         }
     }
 }
@@ -201,12 +198,13 @@ fn fill_words(key: u64, counter: u64, words: &mut [u32; WORDS]) {
 #[inline(always)]
 fn philox<const N: usize>(mut c: [[u32; N]; 4], mut key: [u32; 2]) -> [[u32; N]; 4] {
     for _ in 0..10 {
-        for i in 0..N {
-            let (a, b) = (0xD251_1F53 * c[0][i] as u64, 0xCD9E_8D57 * c[2][i] as u64);
-            c[0][i] = (b >> 32) as u32 ^ c[1][i] ^ key[0];
-            c[1][i] = b as u32;
-            c[2][i] = (a >> 32) as u32 ^ c[3][i] ^ key[1];
-            c[3][i] = a as u32;
+        let [c0, c1, c2, c3] = &mut c;
+        for (((c0, c1), c2), c3) in c0.iter_mut().zip(c1).zip(c2).zip(c3) {
+            let (a, b) = (0xD251_1F53 * *c0 as u64, 0xCD9E_8D57 * *c2 as u64);
+            *c0 = (b >> 32) as u32 ^ *c1 ^ key[0];
+            *c1 = b as u32;
+            *c2 = (a >> 32) as u32 ^ *c3 ^ key[1];
+            *c3 = a as u32;
         }
         key = [
             key[0].wrapping_add(0x9E37_79B9),
@@ -318,7 +316,7 @@ mod tests {
             let normal32 = run::<f32>(Random::Normal, 5, 9, &layout);
             let expected = |u: f64, v: f64, i: usize| {
                 let (sin, cos) = (std::f64::consts::TAU * v).sin_cos();
-                (-2.0 * (1.0 - u).ln()).sqrt() * if i % 2 == 0 { cos } else { sin }
+                (-2.0 * (-u).ln_1p()).sqrt() * [cos, sin][i % 2]
             };
             for i in 0..size {
                 let j = i / 2 * 2;

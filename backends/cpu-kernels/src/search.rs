@@ -123,7 +123,7 @@ mod tests {
         check::<f64>(|r| special[r.below(7)], nan_last);
         check::<Complex64>(
             |r| Complex64::new(special[r.below(7)], special[r.below(7)]),
-            |a, b| crate::sort::tests::complex_less(a, b),
+            crate::sort::tests::complex_less,
         );
     }
 }

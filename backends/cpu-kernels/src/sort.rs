@@ -182,7 +182,7 @@ unsafe fn part<'a, E>(base: Raw<E>, from: usize, to: usize) -> &'a mut [E] {
 /// Sorts by key, stably; `other` is as long and its content lost.
 fn sort_slice<E: Copy, K: Digits>(values: &mut [E], other: &mut [E], key: impl Fn(&E) -> K) {
     if values.len() < RADIX_FROM || K::BYTES > MAX_DIGITS {
-        return values.sort_by(|a, b| key(a).cmp(&key(b)));
+        return values.sort_by_key(key);
     }
     let len = values.len();
     let mut counts = [[0usize; 256]; MAX_DIGITS];
@@ -371,7 +371,7 @@ pub(crate) mod tests {
                 };
                 let (sorted, order) = (run(false).values::<T>(), run(true).values::<i64>());
                 let n = shape[axis];
-                for line in 0..if n == 0 { 0 } else { values.len() / n } {
+                for line in 0..values.len().checked_div(n).unwrap_or(0) {
                     let at = |i: usize| (line / after * n + i) * after + line % after;
                     let mut seen = vec![false; n];
                     for i in 0..n {

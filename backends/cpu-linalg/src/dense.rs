@@ -19,6 +19,8 @@ pub trait Field:
     fn magnitude(self) -> f64;
     /// This number times a real one.
     fn scale(self, by: f64) -> Self;
+    /// The quotient of two numbers.
+    fn over(self, by: Self) -> Self;
     /// This number divided by its absolute value.
     fn direction(self) -> Self;
 }
@@ -36,6 +38,9 @@ impl Field for f64 {
     }
     fn scale(self, by: f64) -> Self {
         self * by
+    }
+    fn over(self, by: Self) -> Self {
+        self / by
     }
     fn direction(self) -> Self {
         self / self.abs()
@@ -55,6 +60,9 @@ impl Field for Complex64 {
     }
     fn scale(self, by: f64) -> Self {
         self * by
+    }
+    fn over(self, by: Self) -> Self {
+        self / by
     }
     fn direction(self) -> Self {
         self / self.norm()

@@ -128,7 +128,7 @@ impl<'a> Shifted<'a> {
             let length = norm(&x);
             x.iter_mut().for_each(|x| *x /= length);
             let error = self.residual(&x);
-            if !(error < least / 2.0) {
+            if error.is_nan() || error >= least / 2.0 {
                 break;
             }
             best.copy_from_slice(&x);

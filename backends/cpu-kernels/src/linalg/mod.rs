@@ -96,7 +96,7 @@ fn slogdet<T: Stored>(item: &Item<'_, '_>) -> Result<()> {
         );
         for pivot in lu.pivots() {
             log += pivot.magnitude().ln();
-            sign = sign * pivot.direction();
+            sign *= pivot.direction();
         }
     }
     item.store(1, |_, _| T::narrow(sign))?;
