@@ -110,14 +110,14 @@ pub(crate) struct Lanes<T, A, R, I, F, O> {
 fn tree<A: Copy>(mut acc: [A; LANES], n: usize, f: impl Fn(A, A) -> A) -> A {
     if n >= LANES {
         // A constant count unrolls.
-        for h in [8, 4, 2, 1] {
+        for h in [16, 8, 4, 2, 1] {
             for l in 0..h {
                 acc[l] = f(acc[l], acc[l + h]);
             }
         }
         return acc[0];
     }
-    for h in [8, 4, 2, 1] {
+    for h in [16, 8, 4, 2, 1] {
         for l in 0..h {
             if l + h < n {
                 acc[l] = f(acc[l], acc[l + h]);
@@ -250,7 +250,7 @@ where
                 view_mut::<A>(out, width),
             )
         };
-        for h in [8, 4, 2, 1] {
+        for h in [16, 8, 4, 2, 1] {
             for l in (0..h).filter(|l| l + h < n.min(LANES)) {
                 let (left, right) = state.split_at_mut((l + h) * width);
                 let (left, right) = (&mut left[l * width..][..width], &right[..width]);

@@ -16,6 +16,9 @@ use rustarr_interface::{Args, AxisMask, Dims, Layout, Program, Result, Strides, 
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+/// Bytes of a row of accumulators at most, when walking across chunks.
+const ROW: usize = 1024;
+
 /// The arguments of a reduction.
 pub(super) struct Call<'a> {
     pub par: Par<'a>,
@@ -210,7 +213,8 @@ fn pass(
             }
         }
         Way::Across => {
-            let cols = domain.dims[axis].min(256);
+            // The rows of accumulators fit the first-level cache.
+            let cols = domain.dims[axis].min(ROW / fold.acc_size().max(4));
             Tile {
                 rows: (BLOCK / cols).min(domain.dims[last]),
                 cols,

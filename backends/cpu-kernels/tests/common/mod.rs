@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use rustarr_interface::{
-    Args, AxisMask, Backend, Buffer, Code, DType, Kinds, Layout, Op, Operand, Program, Reduce,
-    Scalar, Slot,
+    Args, AxisMask, Backend, Buffer, DType, Kinds, Layout, Op, Operand, Program, Reduce, Scalar,
+    Slot,
 };
 
 /// An array: elements in row-major order, and how they lie in a buffer.
@@ -151,8 +151,7 @@ impl Rng {
     }
 }
 
-/// One element through one instruction, by a one-element call: what a kernel does with its first element is checked by
-/// the reference functions of each test.
+/// The program of one operation on loads.
 pub fn program1(op: Op, dtype: DType) -> Program {
     let mut b = rustarr_interface::ProgramBuilder::new();
     let arity = op.info().arity;
@@ -256,12 +255,4 @@ pub fn layouts(shape: &[usize]) -> Vec<(&'static str, Layout)> {
 /// Whether two indices of the layout are one element: not for outputs.
 pub fn repeats(layout: &Layout) -> bool {
     layout.may_self_overlap()
-}
-
-pub fn instr_count(program: &Program) -> usize {
-    program
-        .instrs()
-        .iter()
-        .filter(|i| !matches!(i.code, Code::Load(_)))
-        .count()
 }
