@@ -1,8 +1,10 @@
 //! Runs programs on the front end, next to the oracle, and cuts failing ones down.
 
-use super::array::{Fold, View};
+use super::array::View;
 use super::program::{Model, Operand, Outcome, Step, ViewKind};
 use super::value::Value;
+use crate::suite::folds::reduce;
+use crate::suite::{decode, encode};
 use rustarr::interface::ForeignMemory;
 use rustarr::{Arg, Array, Context, DType, Export, Result, ops};
 use rustarr_interface::{Layout, dispatch};
@@ -53,21 +55,8 @@ struct Machine<'a> {
 /// What a program did: the bytes of every live array at the end, NaNs made one.
 pub type Trace = BTreeMap<u32, Vec<u8>>;
 
-fn bytes_of(dtype: DType, values: &[Value]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    values.iter().for_each(|v| v.push_bytes(dtype, &mut bytes));
-    bytes
-}
-
-fn values_of(dtype: DType, bytes: &[u8]) -> Vec<Value> {
-    bytes
-        .chunks_exact(dtype.itemsize())
-        .map(|b| Value::from_bytes(dtype, b))
-        .collect()
-}
-
 fn one_value(dtype: DType, value: Value) -> Vec<u8> {
-    bytes_of(dtype, &[value])
+    encode(dtype, &[value])
 }
 
 impl Machine<'_> {
@@ -86,7 +75,7 @@ impl Machine<'_> {
                     &self.contexts[*ctx],
                     *dtype,
                     shape,
-                    &bytes_of(*dtype, values),
+                    &encode(*dtype, values),
                 )?,
             ),
             Step::Full {
@@ -110,7 +99,7 @@ impl Machine<'_> {
                 values,
                 writable,
             } => {
-                let block = Block::new(&bytes_of(*dtype, values));
+                let block = Block::new(&encode(*dtype, values));
                 self.memories
                     .insert(*memory, (block.clone(), *dtype, values.len()));
                 (
@@ -331,22 +320,6 @@ fn view(x: &Array, kind: &ViewKind) -> Result<Array> {
     }))
 }
 
-fn reduce(fold: Fold, x: &Array, axes: &[usize], keepdims: bool) -> Result<Array> {
-    let list: Vec<i64> = axes.iter().map(|&a| a as i64).collect();
-    let axes = (axes.len() < x.ndim()).then_some(&list[..]);
-    match fold {
-        Fold::Sum => ops::sum(x, axes, None, keepdims),
-        Fold::Prod => ops::prod(x, axes, None, keepdims),
-        Fold::Min => ops::min(x, axes, keepdims),
-        Fold::Max => ops::max(x, axes, keepdims),
-        Fold::Any => ops::any(x, axes, keepdims),
-        Fold::All => ops::all(x, axes, keepdims),
-        Fold::CountNonzero => ops::count_nonzero(x, axes, keepdims),
-        Fold::ArgMin => ops::argmin(x, axes.and(list.first().copied()), keepdims),
-        Fold::ArgMax => ops::argmax(x, axes.and(list.first().copied()), keepdims),
-    }
-}
-
 fn compare(id: u32, want: &View, got: &Array, bytes: &[u8]) -> std::result::Result<(), String> {
     if want.shape != got.shape() || want.dtype() != got.dtype() {
         return Err(format!(
@@ -360,7 +333,7 @@ fn compare(id: u32, want: &View, got: &Array, bytes: &[u8]) -> std::result::Resu
     if got.is_read_only() != want.read_only {
         return Err(format!("array {id} is read-only: {}", got.is_read_only()));
     }
-    let values = values_of(got.dtype(), bytes);
+    let values = decode(got.dtype(), bytes);
     for (i, (want, got)) in want.values().iter().zip(&values).enumerate() {
         if !want.accepts(got) {
             return Err(format!(
@@ -374,7 +347,7 @@ fn compare(id: u32, want: &View, got: &Array, bytes: &[u8]) -> std::result::Resu
 /// NaNs are one value: their sign and payload belong to nobody.
 fn canonical(dtype: DType, bytes: Vec<u8>) -> Vec<u8> {
     let float = |v: f64| if v.is_nan() { f64::NAN } else { v };
-    let values: Vec<Value> = values_of(dtype, &bytes)
+    let values: Vec<Value> = decode(dtype, &bytes)
         .into_iter()
         .map(|v| match v {
             Value::Float(v, _) => float(v).into(),
@@ -382,7 +355,7 @@ fn canonical(dtype: DType, bytes: Vec<u8>) -> Vec<u8> {
             other => other,
         })
         .collect();
-    bytes_of(dtype, &values)
+    encode(dtype, &values)
 }
 
 /// Runs a program on the front end and compares with the oracle, step by step and at the end.

@@ -99,8 +99,9 @@ impl Par<'_> {
     ///
     /// # Errors
     /// [`ParError::Cancelled`] if the [`Cancel`] token in force was set, or the user asked to
-    /// stop ([`interrupt::requested`]), before the last task began; [`ParError::Panicked`] if a task panicked. Tasks not yet begun are then
-    /// left out; those begun have ended.
+    /// stop ([`interrupt::requested`]), before the last task began;
+    /// [`ParError::Panicked`] if a task panicked. Tasks not yet begun are then left out;
+    /// those begun have ended.
     pub fn for_each(self, tasks: usize, f: impl Fn(usize) + Sync) -> Result<(), ParError> {
         self.for_each_with(tasks, || (), |(), task| f(task))
     }

@@ -16,7 +16,7 @@
 //! In the child [`generation`] differs from the parent's: whoever caches threads compares it.
 //!
 //! Rules for callers: enter the guard before taking a lock; inside a section wait for
-//! nothing that a forking thread may hold (in Python: the GIL).
+//! nothing that a forking thread may hold (in Python: the GIL) but within [`paused`].
 //!
 //! `posix_spawn` and `vfork` run no handlers and need none. Systems without `fork` pay
 //! for the counters only.
