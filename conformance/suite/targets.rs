@@ -33,7 +33,12 @@ pub fn targets() -> &'static [Target] {
             targets.push(target("cpu-serial", serial(grain), Place::Cpu, deferred));
             for threads in [1, 2, 3, 8] {
                 let name = format!("cpu-parallel with {threads} threads");
-                targets.push(target(&name, parallel(threads, grain), Place::Cpu, deferred));
+                targets.push(target(
+                    &name,
+                    parallel(threads, grain),
+                    Place::Cpu,
+                    deferred,
+                ));
             }
         }
         if let Some(gpu) = gpu() {
@@ -52,12 +57,28 @@ pub fn cpu_targets() -> impl Iterator<Item = &'static Target> {
 }
 
 fn target(name: &str, primary: Arc<dyn Backend>, place: Place, deferred: bool) -> Target {
-    let host = if primary.caps().host_visible { primary.clone() } else { serial(None) };
+    let host = if primary.caps().host_visible {
+        primary.clone()
+    } else {
+        serial(None)
+    };
     let defer = if deferred { Defer::Always } else { Defer::Auto };
-    let options = ContextOptions { defer, ..ContextOptions::default() };
-    let name = if deferred { format!("{name}, deferred") } else { name.to_owned() };
+    let options = ContextOptions {
+        defer,
+        ..ContextOptions::default()
+    };
+    let name = if deferred {
+        format!("{name}, deferred")
+    } else {
+        name.to_owned()
+    };
     let ctx = Context::new(&name, primary, host, options);
-    Target { name, ctx, place, deferred }
+    Target {
+        name,
+        ctx,
+        place,
+        deferred,
+    }
 }
 
 /// A serial backend; `grain` is the size of its steps.
@@ -77,7 +98,10 @@ fn gpu() -> Option<Arc<dyn Backend>> {
     if std::env::var(NO_GPU).is_ok_and(|v| v == "1") {
         return None;
     }
-    let choice = rustarr_wgpu::Choice { allow_software: true, ..rustarr_wgpu::Choice::default() };
+    let choice = rustarr_wgpu::Choice {
+        allow_software: true,
+        ..rustarr_wgpu::Choice::default()
+    };
     match rustarr_wgpu::WgpuBackend::open(&choice, None) {
         Ok(backend) => Some(backend),
         Err(e) => panic!("no adapter ({e}); install a Vulkan driver, or set {NO_GPU}=1"),

@@ -112,8 +112,9 @@ impl Scalar {
             }),
             DType::F64 => Scalar::new(self.to_f64()),
             DType::C64 => {
-                let z = self.to_complex();
-                Scalar::new(Complex32::new(z.re as f32, z.im as f32))
+                // An integer is rounded once: through float64 it would be twice.
+                let re = self.cast(DType::F32).get().unwrap_or_default();
+                Scalar::new(Complex32::new(re, self.to_complex().im as f32))
             }
             DType::C128 => Scalar::new(self.to_complex()),
             int => {
