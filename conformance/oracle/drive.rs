@@ -71,12 +71,7 @@ impl Machine<'_> {
                 values,
             } => (
                 id,
-                Array::from_bytes(
-                    &self.contexts[*ctx],
-                    *dtype,
-                    shape,
-                    &encode(*dtype, values),
-                )?,
+                Array::from_bytes(&self.contexts[*ctx], *dtype, shape, &encode(*dtype, values))?,
             ),
             Step::Full {
                 id,

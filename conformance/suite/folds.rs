@@ -35,8 +35,16 @@ pub fn is_legal(fold: Fold, dtype: DType, ndim: usize, axes: &[usize]) -> bool {
 }
 
 /// What is accepted for each element of the reduction of row-major `values`.
-pub fn expected(fold: Fold, dtype: DType, shape: &[usize], axes: &[usize], values: &[Value]) -> Vec<Value> {
+pub fn expected(
+    fold: Fold,
+    dtype: DType,
+    shape: &[usize],
+    axes: &[usize],
+    values: &[Value],
+) -> Vec<Value> {
     let (_, groups) = groups(shape, axes);
-    let items = groups.iter().map(|group| group.iter().map(|&i| values[i]).collect::<Vec<_>>());
+    let items = groups
+        .iter()
+        .map(|group| group.iter().map(|&i| values[i]).collect::<Vec<_>>());
     items.map(|items| fold.over(dtype, &items)).collect()
 }

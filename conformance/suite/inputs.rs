@@ -13,14 +13,35 @@ pub fn special(dtype: DType) -> Vec<Value> {
         Kinds::FLOAT => floats(dtype).into_iter().map(Value::from).collect(),
         Kinds::COMPLEX => {
             let parts = [0.0, 1.0, -1.0, 0.5, -2.25, 3.0, f64::INFINITY, f64::NAN];
-            let all = parts.iter().flat_map(|&re| parts.map(|im| Complex64::new(re, im)));
+            let all = parts
+                .iter()
+                .flat_map(|&re| parts.map(|im| Complex64::new(re, im)));
             all.map(Value::from).collect()
         }
         _ => {
             let (low, high) = int_range(dtype);
             let bits = width(dtype) as i128;
-            let mut all = vec![0, 1, 2, 3, 5, 7, 10, 100, bits - 1, bits, bits + 1, high, high - 1, high / 3];
-            all.extend([-1, -2, -3, -7, -100, low, low + 1, low / 3].iter().filter(|v| **v >= low));
+            let mut all = vec![
+                0,
+                1,
+                2,
+                3,
+                5,
+                7,
+                10,
+                100,
+                bits - 1,
+                bits,
+                bits + 1,
+                high,
+                high - 1,
+                high / 3,
+            ];
+            all.extend(
+                [-1, -2, -3, -7, -100, low, low + 1, low / 3]
+                    .iter()
+                    .filter(|v| **v >= low),
+            );
             all.into_iter().map(Value::from).collect()
         }
     }
@@ -34,8 +55,29 @@ fn floats(dtype: DType) -> Vec<f64> {
     };
     let top = largest(dtype);
     let positive = [
-        0.0, 1.0, 0.5, 1.5, 2.5, 0.1, 3.0, 10.0, 88.5, 1e-3, 1e-7, 1e4, 2e9, 0.999, 1.001,
-        std::f64::consts::PI, std::f64::consts::E, smallest, smallest * 1.5, smallest / 4.0, top, top / 2.0, f64::INFINITY,
+        0.0,
+        1.0,
+        0.5,
+        1.5,
+        2.5,
+        0.1,
+        3.0,
+        10.0,
+        88.5,
+        1e-3,
+        1e-7,
+        1e4,
+        2e9,
+        0.999,
+        1.001,
+        std::f64::consts::PI,
+        std::f64::consts::E,
+        smallest,
+        smallest * 1.5,
+        smallest / 4.0,
+        top,
+        top / 2.0,
+        f64::INFINITY,
     ];
     let mut all: Vec<f64> = positive.iter().map(|&v| round(dtype, v)).collect();
     all.extend(all.clone().iter().map(|v| -v));
@@ -60,8 +102,13 @@ pub enum Form {
 
 impl Form {
     /// Every form.
-    pub const ALL: [Form; 5] =
-        [Form::Dense, Form::Offset, Form::Negative, Form::Strided, Form::Transposed];
+    pub const ALL: [Form; 5] = [
+        Form::Dense,
+        Form::Offset,
+        Form::Negative,
+        Form::Strided,
+        Form::Transposed,
+    ];
 
     /// An array of these elements of `shape` (for `Transposed` of at least two dimensions) in this form.
     ///

@@ -14,13 +14,18 @@ use rustarr_interface::DType;
 /// # Panics
 /// If its recorded work fails.
 pub fn values(x: &Array) -> Vec<Value> {
-    let bytes = x.to_bytes().unwrap_or_else(|e| panic!("{x:?} cannot be read: {e}"));
+    let bytes = x
+        .to_bytes()
+        .unwrap_or_else(|e| panic!("{x:?} cannot be read: {e}"));
     decode(x.dtype(), &bytes)
 }
 
 /// The elements of row-major bytes.
 pub fn decode(dtype: DType, bytes: &[u8]) -> Vec<Value> {
-    bytes.chunks_exact(dtype.itemsize()).map(|b| Value::from_bytes(dtype, b)).collect()
+    bytes
+        .chunks_exact(dtype.itemsize())
+        .map(|b| Value::from_bytes(dtype, b))
+        .collect()
 }
 
 /// The row-major bytes of elements.

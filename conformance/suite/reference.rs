@@ -292,9 +292,13 @@ fn complex_pow(a: Complex64, b: Complex64) -> Value {
             Value::Any
         };
     }
-    // The error of the logarithm grows with the exponent.
-    let turns = (b * a.ln()).norm();
-    about(C * (2 + turns.min(1e6) as u32), (b * a.ln()).exp())
+    // The error of the logarithm grows with the exponent; far out only over- and underflow are left.
+    let turns = b * a.ln();
+    if turns.is_finite() && turns.norm() < 300.0 {
+        about(C * (2 + turns.norm() as u32), turns.exp())
+    } else {
+        Value::Any
+    }
 }
 
 fn complex_expm1(a: Complex64) -> Complex64 {

@@ -12,7 +12,15 @@ fn inputs(dtype: DType) -> Vec<Value> {
     if dtype.is(Kinds::FLOAT) {
         for bits in [7, 8, 15, 16, 31, 32, 63, 64] {
             let edge = 2f64.powi(bits);
-            for v in [edge, edge - 1.0, edge - 0.5, -edge, -edge - 1.0, edge.next_down(), edge.next_up()] {
+            for v in [
+                edge,
+                edge - 1.0,
+                edge - 0.5,
+                -edge,
+                -edge - 1.0,
+                edge.next_down(),
+                edge.next_up(),
+            ] {
                 all.push(Value::from(v).cast(DType::F64, dtype));
             }
         }
@@ -34,12 +42,19 @@ fn every_dtype_to_every_dtype() {
             for to in DType::ALL {
                 let want: Vec<Value> = values.iter().map(|v| v.cast(from, to)).collect();
                 for form in Form::ALL {
-                    let shape = if form == Form::Transposed { vec![2, n / 2] } else { vec![n] };
+                    let shape = if form == Form::Transposed {
+                        vec![2, n / 2]
+                    } else {
+                        vec![n]
+                    };
                     let x = form.array(&target.ctx, from, &shape, &values);
                     let got = x.astype(to).unwrap();
                     assert_eq!((got.dtype(), got.shape()), (to, &shape[..]));
                     check(&got, &want, &|i| {
-                        format!("{}: {from} to {to}, {form:?}, element {i}, {:?}", target.name, values[i])
+                        format!(
+                            "{}: {from} to {to}, {form:?}, element {i}, {:?}",
+                            target.name, values[i]
+                        )
                     });
                 }
             }
@@ -58,7 +73,10 @@ fn scalars_convert_like_arrays() {
                     let got = x.item().unwrap().cast(to);
                     let want = value.cast(from, to);
                     let got = Value::from_bytes(to, got.bytes());
-                    assert!(want.accepts(&got), "{from} to {to} of {value:?}: {got:?}, not {want:?}");
+                    assert!(
+                        want.accepts(&got),
+                        "{from} to {to} of {value:?}: {got:?}, not {want:?}"
+                    );
                 }
             }
         }

@@ -77,7 +77,10 @@ const CASES: &[Case] = &[
         what: "a write into a broadcast view",
         kind: ErrorKind::Value,
         says: &["assign", "broadcast", "copy"],
-        run: |x| x.view(x.layout().broadcast_to(&[4, 2, 3])?).assign(other(x, DType::F32, &[3])),
+        run: |x| {
+            x.view(x.layout().broadcast_to(&[4, 2, 3])?)
+                .assign(other(x, DType::F32, &[3]))
+        },
     },
     Case {
         what: "an axis out of range",
@@ -107,7 +110,12 @@ const CASES: &[Case] = &[
         what: "more bytes than memory can have",
         kind: ErrorKind::Memory,
         says: &["[", "float64"],
-        run: |x| x.context().full(&[usize::MAX / 8, 4], 1f64).and_then(|y| y.realise()).map(drop),
+        run: |x| {
+            x.context()
+                .full(&[usize::MAX / 8, 4], 1f64)
+                .and_then(|y| y.realise())
+                .map(drop)
+        },
     },
 ];
 
@@ -119,13 +127,29 @@ fn errors_are_typed_name_the_operation_and_touch_nothing() {
             let x = Array::from_slice(&target.ctx, &values, &[2, 3]).unwrap();
             let copy = x.copy().unwrap();
             let error = (case.run)(&x).expect_err(case.what);
-            assert_eq!(error.kind(), case.kind, "{}: {}: {error}", target.name, case.what);
+            assert_eq!(
+                error.kind(),
+                case.kind,
+                "{}: {}: {error}",
+                target.name,
+                case.what
+            );
             let message = error.to_string();
             for part in case.says {
-                assert!(message.contains(part), "{}: {message:?} does not say {part:?}", case.what);
+                assert!(
+                    message.contains(part),
+                    "{}: {message:?} does not say {part:?}",
+                    case.what
+                );
             }
             for untouched in [&x, &copy] {
-                assert_eq!(untouched.to_vec::<f32>().unwrap(), values, "{}: {}", target.name, case.what);
+                assert_eq!(
+                    untouched.to_vec::<f32>().unwrap(),
+                    values,
+                    "{}: {}",
+                    target.name,
+                    case.what
+                );
             }
         }
     }
@@ -133,28 +157,46 @@ fn errors_are_typed_name_the_operation_and_touch_nothing() {
 
 #[test]
 fn memories_do_not_mix() {
-    let Some(gpu) = targets().iter().find(|t| !t.ctx.backend().caps().host_visible) else {
+    let Some(gpu) = targets()
+        .iter()
+        .find(|t| !t.ctx.backend().caps().host_visible)
+    else {
         return;
     };
     let cpu = &targets()[0];
     let make = |ctx: &Context| Array::from_slice(ctx, &[1f32, 2.0], &[2]).unwrap();
     let (a, b) = (make(&cpu.ctx), make(&gpu.ctx));
-    for error in [ops::add(&a, &b).unwrap_err(), a.assign(b.clone()).unwrap_err(), b.relabel(&cpu.ctx).unwrap_err()] {
+    for error in [
+        ops::add(&a, &b).unwrap_err(),
+        a.assign(b.clone()).unwrap_err(),
+        b.relabel(&cpu.ctx).unwrap_err(),
+    ] {
         assert_eq!(error.kind(), ErrorKind::Device);
-        assert!(error.to_string().contains(cpu.ctx.name()) && error.to_string().contains(gpu.ctx.name()), "{error}");
+        assert!(
+            error.to_string().contains(cpu.ctx.name())
+                && error.to_string().contains(gpu.ctx.name()),
+            "{error}"
+        );
     }
-    assert_eq!(ops::add(&a, &b.to_context(&cpu.ctx).unwrap()).unwrap().to_vec::<f32>().unwrap(), [2.0, 4.0]);
+    assert_eq!(
+        ops::add(&a, &b.to_context(&cpu.ctx).unwrap())
+            .unwrap()
+            .to_vec::<f32>()
+            .unwrap(),
+        [2.0, 4.0]
+    );
     // A Python scalar never meets the wrong memory.
-    gpu.ctx.reset_stats();
+    let ctx = gpu.fresh();
+    let b = make(&ctx);
+    ctx.reset_stats();
     ops::add(&b, 2.0).unwrap().realise().unwrap();
-    assert_eq!(gpu.ctx.stats().bytes_transferred, 0);
+    assert_eq!(ctx.stats().bytes_transferred, 0);
 }
 
 #[test]
 fn a_closed_context_refuses_and_its_arrays_can_be_read() {
     for target in targets() {
-        let (backend, host) = (target.ctx.backend().clone(), target.ctx.host().clone());
-        let ctx = Context::new("closing", backend, host, Default::default());
+        let ctx = target.fresh();
         let x = Array::from_slice(&ctx, &[1f32, 2.0], &[2]).unwrap();
         let pending = ops::add(&x, 1.0).unwrap();
         ctx.close();
@@ -176,8 +218,7 @@ fn a_closed_context_refuses_and_its_arrays_can_be_read() {
 #[test]
 fn no_memory_leaves_the_work_to_be_tried_again() {
     for target in targets() {
-        let (backend, host) = (target.ctx.backend().clone(), target.ctx.host().clone());
-        let ctx = Context::new("small", backend, host, Default::default());
+        let ctx = target.fresh();
         let n = 1 << 20;
         let x = ctx.full(&[n], 1f32).unwrap();
         x.realise().unwrap();
@@ -186,8 +227,22 @@ fn no_memory_leaves_the_work_to_be_tried_again() {
         ctx.set_memory_limit(Some(ctx.memory_info().in_use + 1000));
         let error = y.realise().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Memory, "{}: {error}", target.name);
-        assert_eq!(ops::apply_in_place(Op::Add, &x, 1.0.into()).and_then(|()| x.realise()).unwrap_err().kind(), ErrorKind::Memory);
+        assert_eq!(
+            ops::apply_in_place(Op::Add, &x, 1.0.into())
+                .and_then(|()| x.realise())
+                .unwrap_err()
+                .kind(),
+            ErrorKind::Memory
+        );
         ctx.set_memory_limit(None);
-        assert_eq!(y.view(y.layout().slice(0, 0, 1, 1)).item().unwrap().to_f64(), 2.0, "{}", target.name);
+        assert_eq!(
+            y.view(y.layout().slice(0, 0, 1, 1))
+                .item()
+                .unwrap()
+                .to_f64(),
+            2.0,
+            "{}",
+            target.name
+        );
     }
 }

@@ -3,21 +3,14 @@
 use rustarr::{Array, Context, ContextOptions, DType, Defer, Stats, ops};
 use rustarr_conformance::oracle::checked::Checked;
 use rustarr_conformance::oracle::random::Rng;
-use rustarr_conformance::suite::targets::{parallel, serial, targets};
+use rustarr_conformance::suite::targets::{cpu, targets};
 use rustarr_interface::{Backend, Op};
 use std::sync::Arc;
 
-/// Every context that records everything; their counters are the test's own.
+/// Contexts that record everything, with counters of their own.
 fn deferring() -> Vec<(String, Context)> {
-    let options = ContextOptions { defer: Defer::Always, ..ContextOptions::default() };
-    targets()
-        .iter()
-        .filter(|t| t.deferred)
-        .map(|t| {
-            let (backend, host) = (t.ctx.backend().clone(), t.ctx.host().clone());
-            (t.name.clone(), Context::new(&t.name, backend, host, options))
-        })
-        .collect()
+    let deferred = targets().iter().filter(|t| t.is_deferred());
+    deferred.map(|t| (t.name.clone(), t.fresh())).collect()
 }
 
 fn line(ctx: &Context, n: usize) -> Array {
@@ -39,7 +32,11 @@ fn a_chain_is_one_pass() {
         let n = 3000;
         let [a, b, c, d, e] = [(); 5].map(|_| line(&ctx, n));
         let (_, stats) = counted(&ctx, || (&a * &b + &c) * &d - &e);
-        assert_eq!((stats.maps, stats.reduces, stats.fallbacks), (1, 0, 0), "{name}: {stats:?}");
+        assert_eq!(
+            (stats.maps, stats.reduces, stats.fallbacks),
+            (1, 0, 0),
+            "{name}: {stats:?}"
+        );
         assert_eq!(stats.bytes_allocated, 4 * n as u64, "{name}: {stats:?}");
     }
 }
@@ -52,10 +49,22 @@ fn a_reduction_takes_its_operand_along() {
             let y = ops::exp(&(-&x * &x)).unwrap() * 2.0 + 1.0;
             ops::sum(&y, None, None, false).unwrap()
         });
-        assert_eq!((stats.maps, stats.reduces, stats.fallbacks), (0, 1, 0), "{name}: {stats:?}");
+        assert_eq!(
+            (stats.maps, stats.reduces, stats.fallbacks),
+            (0, 1, 0),
+            "{name}: {stats:?}"
+        );
         assert_eq!(stats.bytes_allocated, 4, "{name}: {stats:?}");
-        let want: f64 = x.to_vec::<f32>().unwrap().iter().map(|v| (-v * v).exp() as f64 * 2.0 + 1.0).sum();
-        assert!((total.item().unwrap().to_f64() / want - 1.0).abs() < 1e-5, "{name}");
+        let want: f64 = x
+            .to_vec::<f32>()
+            .unwrap()
+            .iter()
+            .map(|v| (-v * v).exp() as f64 * 2.0 + 1.0)
+            .sum();
+        assert!(
+            (total.item().unwrap().to_f64() / want - 1.0).abs() < 1e-5,
+            "{name}"
+        );
     }
 }
 
@@ -70,7 +79,11 @@ fn held_inner_values_are_computed_once() {
             &*inner * 2.0 + 1.0
         });
         let inner = held.unwrap();
-        assert_eq!((stats.maps, stats.bytes_allocated), (1, 2 * 4 * 2000), "{name}: {stats:?}");
+        assert_eq!(
+            (stats.maps, stats.bytes_allocated),
+            (1, 2 * 4 * 2000),
+            "{name}: {stats:?}"
+        );
         assert!(!inner.is_pending(), "{name}");
         inner.realise().unwrap();
         assert_eq!(ctx.stats().maps, 1, "{name}");
@@ -86,7 +99,11 @@ fn shared_operands_are_computed_once() {
             let y = ops::sin(&x).unwrap();
             &y * &y + &y
         });
-        assert_eq!((stats.maps, stats.bytes_allocated), (1, 4 * 500), "{name}: {stats:?}");
+        assert_eq!(
+            (stats.maps, stats.bytes_allocated),
+            (1, 4 * 500),
+            "{name}: {stats:?}"
+        );
     }
 }
 
@@ -94,9 +111,15 @@ fn shared_operands_are_computed_once() {
 fn a_long_chain_is_cut_into_kernels_of_bounded_size() {
     // The naive backend refuses a program of more instructions or operands than it has said.
     let backend: Arc<dyn Backend> = Arc::new(Checked::new(64, 16));
-    let options = ContextOptions { defer: Defer::Always, ..ContextOptions::default() };
+    let options = ContextOptions {
+        defer: Defer::Always,
+        ..ContextOptions::default()
+    };
     let checked = Context::new("checked", backend.clone(), backend, options);
-    for (name, ctx) in deferring().into_iter().chain([("checked".to_owned(), checked)]) {
+    for (name, ctx) in deferring()
+        .into_iter()
+        .chain([("checked".to_owned(), checked)])
+    {
         let x = line(&ctx, 10);
         let mut y = x.clone();
         ctx.reset_stats();
@@ -105,13 +128,19 @@ fn a_long_chain_is_cut_into_kernels_of_bounded_size() {
         }
         y.realise().unwrap();
         let stats = ctx.stats();
-        assert!((200 / 64..=200 / 8).contains(&(stats.maps as usize)), "{name}: {stats:?}");
+        assert!(
+            (200 / 64..=200 / 8).contains(&(stats.maps as usize)),
+            "{name}: {stats:?}"
+        );
         let mut want = x.to_vec::<f32>().unwrap();
         for (w, x) in want.iter_mut().zip(x.to_vec::<f32>().unwrap()) {
             (0..200).for_each(|i| *w = if i % 2 == 0 { *w + 1.0 } else { *w * x });
         }
         for (got, want) in y.to_vec::<f32>().unwrap().iter().zip(want) {
-            assert!((got - want).abs() <= want.abs() * 1e-4, "{name}: {got}, not {want}");
+            assert!(
+                (got - want).abs() <= want.abs() * 1e-4,
+                "{name}: {got}, not {want}"
+            );
         }
     }
 }
@@ -120,7 +149,9 @@ fn a_long_chain_is_cut_into_kernels_of_bounded_size() {
 fn many_operands_are_cut_too() {
     for (name, ctx) in deferring() {
         let all: Vec<Array> = (0..40).map(|_| line(&ctx, 100)).collect();
-        let (total, _) = counted(&ctx, || all[1..].iter().fold(all[0].clone(), |sum, x| &sum + x));
+        let (total, _) = counted(&ctx, || {
+            all[1..].iter().fold(all[0].clone(), |sum, x| &sum + x)
+        });
         let one = all[0].to_vec::<f32>().unwrap();
         for (got, x) in total.to_vec::<f32>().unwrap().iter().zip(one) {
             assert!((got - 40.0 * x).abs() <= 1e-4, "{name}");
@@ -140,13 +171,21 @@ fn updating_a_part_in_place_allocates_nothing() {
                 x = &x * 2.0;
             }
             let part = x.view(x.layout().slice(0, 1, 1, n - 2));
-            let before = if pending { 0 } else { ctx.stats().bytes_allocated };
+            let before = if pending {
+                0
+            } else {
+                ctx.stats().bytes_allocated
+            };
             ctx.reset_stats();
             ops::apply_in_place(Op::Add, &part, 1.0.into()).unwrap();
             x.realise().unwrap();
             let stats = ctx.stats();
             let (maps, bytes) = if pending { (2, 4 * n as u64) } else { (1, 0) };
-            assert_eq!((stats.maps, stats.bytes_allocated), (maps, bytes), "{name}: {stats:?}, before {before}");
+            assert_eq!(
+                (stats.maps, stats.bytes_allocated),
+                (maps, bytes),
+                "{name}: {stats:?}, before {before}"
+            );
             let got = x.to_vec::<f32>().unwrap();
             let scale = if pending { 2.0 } else { 1.0 };
             let old = line(&ctx, n).to_vec::<f32>().unwrap();
@@ -166,10 +205,14 @@ fn parts_of_pending_arrays_can_be_written() {
         let m = x.view(x.layout().reshape(&[3, 4]).unwrap());
         let y = &m + 1.0;
         let reader = &y * 10.0;
-        y.view(y.layout().select(0, 1)).assign(ctx.full(&[], 7f32).unwrap()).unwrap();
+        y.view(y.layout().select(0, 1))
+            .assign(ctx.full(&[], 7f32).unwrap())
+            .unwrap();
         let got = y.to_vec::<f32>().unwrap();
         let old: Vec<f32> = x.to_vec::<f32>().unwrap().iter().map(|v| v + 1.0).collect();
-        let want: Vec<f32> = (0..12).map(|i| if i / 4 == 1 { 7.0 } else { old[i] }).collect();
+        let want: Vec<f32> = (0..12)
+            .map(|i| if i / 4 == 1 { 7.0 } else { old[i] })
+            .collect();
         assert_eq!(got, want, "{name}");
         // What was recorded before the write sees what was there before it.
         let want: Vec<f32> = old.iter().map(|v| v * 10.0).collect();
@@ -183,7 +226,10 @@ fn a_new_constant_or_size_compiles_nothing() {
         for (n, c) in [(100, 1.5), (101, 2.5), (100, 3.5), (3000, 9.0)] {
             let x = line(&ctx, n);
             let (_, stats) = counted(&ctx, || &x * c + 1.0);
-            assert!(n == 100 && c == 1.5 || stats.pipelines == 0, "{name}: {n} {c} {stats:?}");
+            assert!(
+                n == 100 && c == 1.5 || stats.pipelines == 0,
+                "{name}: {n} {c} {stats:?}"
+            );
         }
     }
 }
@@ -191,12 +237,20 @@ fn a_new_constant_or_size_compiles_nothing() {
 /// A random expression over longer arrays; the same one for the same seed.
 fn expression(ctx: &Context, dtype: DType, n: usize, seed: u64) -> Array {
     let mut rng = Rng::new(seed);
-    let values: Vec<f64> = (0..n).map(|i| ((i * 37 + 11) % 1009) as f64 / 300.0 - 1.5).collect();
-    let base = Array::from_slice(ctx, &values, &[n]).unwrap().astype(dtype).unwrap();
+    let values: Vec<f64> = (0..n)
+        .map(|i| ((i * 37 + 11) % 1009) as f64 / 300.0 - 1.5)
+        .collect();
+    let base = Array::from_slice(ctx, &values, &[n])
+        .unwrap()
+        .astype(dtype)
+        .unwrap();
     base.realise().unwrap();
     let mut live = vec![base.clone(), base.view(base.layout().flip(0))];
     for _ in 0..12 {
-        let (x, y) = (live[rng.below(live.len())].clone(), live[rng.below(live.len())].clone());
+        let (x, y) = (
+            live[rng.below(live.len())].clone(),
+            live[rng.below(live.len())].clone(),
+        );
         let made = match rng.below(9) {
             0 => ops::sin(&x),
             1 => ops::exp(&ops::minimum(&x, 1.0).unwrap()),
@@ -219,17 +273,20 @@ fn expression(ctx: &Context, dtype: DType, n: usize, seed: u64) -> Array {
 /// Fused and unfused, serial and parallel: no bit differs on the CPU.
 #[test]
 fn fusion_changes_no_bit() {
-    let context = |backend: Arc<dyn Backend>, defer| {
-        let options = ContextOptions { defer, ..ContextOptions::default() };
-        Context::new("cpu", backend.clone(), backend, options)
-    };
-    let eager = context(serial(None), Defer::Never);
+    use Defer::{Always, Auto, Never};
+    let eager = cpu("cpu-serial", None, Never, None);
     let others = [
-        ("serial, auto", context(serial(None), Defer::Auto)),
-        ("serial, deferred", context(serial(Some(1)), Defer::Always)),
-        ("parallel 2, eager", context(parallel(2, Some(64)), Defer::Never)),
-        ("parallel 3, deferred", context(parallel(3, Some(64)), Defer::Always)),
-        ("parallel 8, auto", context(parallel(8, None), Defer::Auto)),
+        ("serial, auto", cpu("cpu-serial", None, Auto, None)),
+        ("serial, deferred", cpu("cpu-serial", None, Always, Some(1))),
+        (
+            "parallel 2, eager",
+            cpu("cpu-parallel", Some(2), Never, Some(64)),
+        ),
+        (
+            "parallel 3, deferred",
+            cpu("cpu-parallel", Some(3), Always, Some(64)),
+        ),
+        ("parallel 8, auto", cpu("cpu-parallel", Some(8), Auto, None)),
     ];
     for dtype in [DType::F16, DType::F32, DType::F64] {
         for seed in 0..60 {
@@ -237,7 +294,10 @@ fn fusion_changes_no_bit() {
             let want = expression(&eager, dtype, n, seed).to_bytes().unwrap();
             for (name, ctx) in &others {
                 let got = expression(ctx, dtype, n, seed).to_bytes().unwrap();
-                assert!(got == want, "{name}: expression {seed} of {n} {dtype} has other bits");
+                assert!(
+                    got == want,
+                    "{name}: expression {seed} of {n} {dtype} has other bits"
+                );
             }
         }
     }

@@ -111,9 +111,10 @@ impl Scalar {
                     else self.to_f64() as f32),
             }),
             DType::F64 => Scalar::new(self.to_f64()),
+            // The parts one by one: an integer becomes its nearest float32, without a float64 between.
             DType::C64 => {
-                let z = self.to_complex();
-                Scalar::new(Complex32::new(z.re as f32, z.im as f32))
+                let re = self.cast(DType::F32).get().unwrap_or_default();
+                Scalar::new(Complex32::new(re, self.to_complex().im as f32))
             }
             DType::C128 => Scalar::new(self.to_complex()),
             int => {
