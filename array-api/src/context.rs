@@ -1,12 +1,12 @@
 //! Contexts: where arrays live and where operations run.
 
-use crate::graph::fallback;
+use crate::graph::{self, Node, fallback, policy};
 use rustarr_interface::{Backend, DType, Error, MemoryInfo, Result, Space};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// When recorded operations run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,8 +88,13 @@ pub(crate) struct Inner {
     warnings: Mutex<Vec<String>>,
     has_warnings: AtomicBool,
     warned: Mutex<HashSet<String>>,
+    /// Recorded work in the order of recording; entries that have run or were dropped are swept.
+    recorded: Mutex<Vec<Weak<Node>>>,
     closed: AtomicBool,
 }
+
+/// Every context of the process that is alive.
+static OPEN: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 
 /// A place to compute: a backend, the host backend behind it, and settings. A cheap handle; two
 /// handles are equal if they are of one context.
@@ -124,7 +129,7 @@ impl Context {
         } else {
             DType::F32
         };
-        Context(Arc::new(Inner {
+        let context = Context(Arc::new(Inner {
             name: name.to_owned(),
             default_float: options.default_float.unwrap_or(native),
             space: primary.space(),
@@ -138,8 +143,13 @@ impl Context {
             warnings: Mutex::new(Vec::new()),
             has_warnings: AtomicBool::new(false),
             warned: Mutex::new(HashSet::new()),
+            recorded: Mutex::new(Vec::new()),
             closed: AtomicBool::new(false),
-        }))
+        }));
+        let mut open = lock(&OPEN);
+        open.retain(|other| other.strong_count() > 0);
+        open.push(Arc::downgrade(&context.0));
+        context
     }
 
     /// The name it was opened under.
@@ -223,13 +233,31 @@ impl Context {
         *lock(&self.0.base_counters) = self.0.primary.counters();
     }
 
-    /// Waits for queued work and reports failures that had no call to report them. Work that is only
-    /// recorded stays recorded: nobody has asked for its value.
+    /// Runs the recorded work whose result somebody still holds, waits for all queued work and reports failures
+    /// that had no call to report them.
     ///
     /// # Errors
-    /// Whatever an asynchronous operation failed with.
+    /// Whatever an operation failed with.
     pub fn synchronize(&self) -> Result<()> {
+        // The newest first: what it takes in runs with it, in one pass.
+        let recorded = std::mem::take(&mut *lock(&self.0.recorded));
+        for node in recorded.iter().rev().filter_map(Weak::upgrade) {
+            if node.is_pending() {
+                graph::realise(&node)?;
+            }
+        }
         rustarr_interface::interrupt::blocking(|| self.0.primary.sync())
+    }
+
+    /// Notes recorded work for [`synchronize`](Context::synchronize) to find.
+    pub(crate) fn note_recorded(&self, node: &Arc<Node>) {
+        let mut recorded = lock(&self.0.recorded);
+        if recorded.len() == recorded.capacity() {
+            recorded.retain(|node| node.upgrade().is_some_and(|node| node.is_pending()));
+            let live = recorded.len();
+            recorded.reserve(live.max(policy::RECORDED));
+        }
+        recorded.push(Arc::downgrade(node));
     }
 
     /// Ends the context: later operations in it are an error, its arrays can still be read.
@@ -342,6 +370,15 @@ pub fn current() -> Option<Context> {
     CURRENT
         .with_borrow(|stack| stack.last().cloned())
         .or_else(|| CURRENT_HOOK.get().and_then(|hook| hook()))
+}
+
+/// [`Context::synchronize`] for every context of the process.
+///
+/// # Errors
+/// The first failure.
+pub fn synchronize_all() -> Result<()> {
+    let open: Vec<_> = lock(&OPEN).iter().filter_map(Weak::upgrade).collect();
+    open.into_iter().try_for_each(|inner| Context(inner).synchronize())
 }
 
 /// Locks a mutex whose data is valid after every statement, so that a panic elsewhere does not matter.

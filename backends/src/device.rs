@@ -1,7 +1,7 @@
 //! How each backend is opened, and the devices that it finds.
 
 use crate::{ContextSpec, Environment};
-use rustarr_interface::{Backend, DType, Error, Result};
+use rustarr_interface::{Backend, DType, Result};
 use std::sync::Arc;
 
 /// One device of this machine.
@@ -47,7 +47,10 @@ pub(crate) fn host() -> Result<Arc<dyn Backend>> {
     #[cfg(all(feature = "serial", not(feature = "parallel")))]
     return open_serial(&ContextSpec::default());
     #[cfg(not(any(feature = "serial", feature = "parallel")))]
-    Err(Error::device("Context", "no CPU backend was compiled in"))
+    Err(rustarr_interface::Error::device(
+        "Context",
+        "no CPU backend was compiled in",
+    ))
 }
 
 #[cfg(feature = "serial")]
@@ -80,4 +83,65 @@ pub(crate) fn parallel(_: &Environment) -> Vec<DeviceInfo> {
         rustarr_parallel::NAME,
         open_parallel(&ContextSpec::default()),
     )
+}
+
+/// The adapter that a spec asks for, by index or by a part of its name.
+#[cfg(feature = "wgpu")]
+fn choice(spec: &ContextSpec) -> rustarr_wgpu::Choice {
+    let index = spec.device.as_ref().and_then(|device| device.parse().ok());
+    rustarr_wgpu::Choice {
+        index,
+        name: spec.device.clone().filter(|_| index.is_none()),
+        allow_software: spec.allow_software.unwrap_or(false),
+    }
+}
+
+#[cfg(feature = "wgpu")]
+pub(crate) fn open_wgpu(spec: &ContextSpec) -> Result<Arc<dyn Backend>> {
+    Ok(rustarr_wgpu::WgpuBackend::open(
+        &choice(spec),
+        spec.memory_limit,
+    )?)
+}
+
+#[cfg(feature = "wgpu")]
+pub(crate) fn wgpu(environment: &Environment) -> Vec<DeviceInfo> {
+    let spec = ContextSpec {
+        allow_software: environment.allow_software,
+        ..ContextSpec::default()
+    };
+    let found = match rustarr_wgpu::adapters(&choice(&spec)) {
+        Ok(found) => found,
+        // A forked child cannot even look.
+        Err(fault) => {
+            return vec![DeviceInfo {
+                spec: "wgpu".to_owned(),
+                name: "unknown".to_owned(),
+                kind: "other".to_owned(),
+                api: "unknown".to_owned(),
+                threads: 1,
+                dtypes: Vec::new(),
+                max_buffer_size: None,
+                refused: Some(fault.to_string()),
+            }];
+        }
+    };
+    found
+        .into_iter()
+        .map(|adapter| DeviceInfo {
+            spec: format!("wgpu:{}", adapter.index),
+            kind: if adapter.is_software() {
+                "software"
+            } else {
+                adapter.kind
+            }
+            .to_owned(),
+            api: adapter.backend.to_owned(),
+            threads: 1,
+            dtypes: adapter.native.dtypes().iter().collect(),
+            max_buffer_size: Some(adapter.max_buffer_size),
+            name: adapter.name,
+            refused: adapter.refused,
+        })
+        .collect()
 }

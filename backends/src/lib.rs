@@ -74,9 +74,6 @@ pub fn open(spec: &ContextSpec) -> Result<Context> {
             )
         })?;
     let primary = (entry.open)(&spec)?;
-    if spec.memory_limit.is_some() {
-        primary.set_memory_limit(spec.memory_limit);
-    }
     let host = if primary.caps().host_visible {
         primary.clone()
     } else {
@@ -87,7 +84,8 @@ pub fn open(spec: &ContextSpec) -> Result<Context> {
         fallback: spec.fallback.unwrap_or_default(),
         default_float: spec.default_float,
     };
-    Ok(Context::new(&spec.name(), primary, host, options))
+    let name = primary.name().to_owned();
+    Ok(Context::new(&name, primary, host, options))
 }
 
 /// Every device that each backend finds, with the reason where one is refused. Opens none.

@@ -2,7 +2,6 @@
 
 use crate::context::device_name;
 use crate::errors::run;
-use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -182,8 +181,8 @@ pub fn import(obj: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
     if unsafe { ffi::PyObject_CheckBuffer(obj.as_ptr()) } == 0 {
         return Ok(None);
     }
-    let buffer = match PyUntypedBuffer::get(obj) {
-        Ok(buffer) => buffer,
+    let view = match View::of(obj) {
+        Ok(view) => view,
         // NumPy's dtypes that the protocol cannot say (dates, for example) end here.
         Err(error) => {
             let text = error.value(obj.py()).to_string();
@@ -192,27 +191,79 @@ pub fn import(obj: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
             )));
         }
     };
-    let Some((dtype, swapped)) = parse_format(buffer.format(), buffer.item_size()) else {
+    let item = view.0.itemsize as usize;
+    let Some((dtype, swapped)) = parse_format(view.format(), item) else {
         return Err(PyTypeError::new_err(format!(
-            "asarray: no dtype for elements of format {:?} with {} bytes",
-            buffer.format().to_string_lossy(),
-            buffer.item_size()
+            "asarray: no dtype for elements of format {:?} with {item} bytes",
+            view.format().to_string_lossy(),
         )));
     };
-    if buffer.suboffsets().is_some() {
+    if !view.0.suboffsets.is_null() {
         return Err(PyTypeError::new_err(
             "asarray: memory with indirect dimensions",
         ));
     }
     Ok(Some(Foreign {
-        ptr: buffer.buf_ptr().cast(),
-        shape: buffer.shape().to_vec(),
-        strides: buffer.strides().to_vec(),
+        ptr: view.0.buf.cast(),
+        shape: view
+            .list(view.0.shape)
+            .iter()
+            .map(|&d| d as usize)
+            .collect(),
+        strides: view.list(view.0.strides).to_vec(),
         dtype,
         swapped,
-        read_only: buffer.readonly(),
-        owner: Box::new(buffer),
+        read_only: view.0.readonly != 0,
+        owner: Box::new(view),
     }))
+}
+
+/// A view that an object has filled. PyO3's own refuses those without dimensions: NumPy's scalars.
+struct View(Box<ffi::Py_buffer>);
+
+// SAFETY: the view is only read, and released with the interpreter held.
+unsafe impl Send for View {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for View {}
+
+impl View {
+    fn of(obj: &Bound<'_, PyAny>) -> PyResult<View> {
+        let mut view = Box::new(ffi::Py_buffer::new());
+        // SAFETY: a live object, and a view to be filled; a failed request leaves nothing to release.
+        let code =
+            unsafe { ffi::PyObject_GetBuffer(obj.as_ptr(), &raw mut *view, ffi::PyBUF_FULL_RO) };
+        if code != 0 {
+            return Err(PyErr::fetch(obj.py()));
+        }
+        Ok(View(view))
+    }
+
+    fn format(&self) -> &CStr {
+        if self.0.format.is_null() {
+            return c"B";
+        }
+        // SAFETY: a format is a C string that lives as long as the view.
+        unsafe { CStr::from_ptr(self.0.format) }
+    }
+
+    /// One of the view's lists of `ndim` numbers; null where there are no dimensions.
+    fn list(&self, numbers: *const ffi::Py_ssize_t) -> &[ffi::Py_ssize_t] {
+        if numbers.is_null() {
+            return &[];
+        }
+        // SAFETY: the protocol promises `ndim` numbers, as long as the view lives.
+        unsafe { std::slice::from_raw_parts(numbers, self.0.ndim as usize) }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // At interpreter exit there is nobody left to take it.
+        Python::try_attach(|_| {
+            // SAFETY: filled by `PyObject_GetBuffer` and released once.
+            unsafe { ffi::PyBuffer_Release(&raw mut *self.0) }
+        });
+    }
 }
 
 /// A format of the `struct` module with one element, and whether its byte order is foreign.
@@ -379,29 +430,4 @@ fn is_c_contiguous(array: &Array) -> bool {
 fn is_f_contiguous(array: &Array) -> bool {
     let reversed: Vec<usize> = (0..array.ndim()).rev().collect();
     array.layout().permute(&reversed).is_contiguous()
-}
-
-/// The name of a format string for messages and tests.
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn formats_round_trip() {
-        for dtype in DType::ALL {
-            assert_eq!(
-                parse_format(format_of(dtype), dtype.itemsize()),
-                Some((dtype, false))
-            );
-        }
-        let foreign = if cfg!(target_endian = "little") {
-            c">d"
-        } else {
-            c"<d"
-        };
-        assert_eq!(parse_format(foreign, 8), Some((DType::F64, true)));
-        assert_eq!(parse_format(c"l", 8), Some((DType::I64, false)));
-        assert_eq!(parse_format(c"g", 16), None);
-        assert_eq!(parse_format(c"T{d:x:}", 8), None);
-    }
 }

@@ -6,10 +6,10 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
-use rustarr::interface::{Backend, Space, interrupt};
+use rustarr::interface::Space;
 use rustarr::{Context, DType, Error, Fallback};
 use rustarr_backends::ContextSpec;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 
 /// A place to compute, with its own threads, memory pool, settings and counters.
 ///
@@ -114,10 +114,6 @@ impl Options {
 /// Opens a context; driver start-up can take a while and needs no interpreter.
 fn open(py: Python<'_>, spec: &ContextSpec) -> PyResult<Context> {
     let context = py.detach(|| run(|| rustarr_backends::open(spec)))?;
-    if let Ok(mut opened) = OPENED.lock() {
-        opened.retain(|other| other.strong_count() > 0);
-        opened.push(Arc::downgrade(context.backend()));
-    }
     show_warnings(py, &context)?;
     Ok(context)
 }
@@ -236,7 +232,7 @@ impl PyContext {
         self.0.reset_stats();
     }
 
-    /// Waits for queued work and raises what it failed with. Recorded work that nobody asked for stays recorded.
+    /// Runs recorded work whose result somebody holds, waits for queued work, and raises what failed.
     fn synchronize(&self) -> PyResult<()> {
         run(|| self.0.synchronize())
     }
@@ -311,21 +307,12 @@ impl PyContext {
         format!("<rustarr.Context {:?}{threads}{closed}>", self.0.name())
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let options = PyDict::new(py);
-        if self.0.name() == "cpu-parallel" {
-            options.set_item("threads", self.0.threads())?;
-        }
-        options.set_item("fallback", self.fallback())?;
-        options.set_item("default_float", self.default_float(py)?)?;
-        let restore = py
-            .import("rustarr._namespace")?
-            .getattr("_restore_context")?;
-        let arguments = PyTuple::new(py, [PyString::new(py, self.0.name()).as_any(), &options])?;
-        Ok((restore, arguments))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let module = slf.py().import("rustarr._namespace")?;
+        Ok((
+            module.getattr("_restore_context")?,
+            module.getattr("_described")?.call1((slf,))?,
+        ))
     }
 }
 
@@ -455,9 +442,6 @@ fn stack(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
 
 static DEFAULT: Mutex<Option<Context>> = Mutex::new(None);
 
-/// The backends of every context that was opened here and is alive.
-static OPENED: Mutex<Vec<Weak<dyn Backend>>> = Mutex::new(Vec::new());
-
 /// The context of `with`, if one was entered in this thread or task.
 fn entered(py: Python<'_>) -> PyResult<Option<Context>> {
     let stack = stack(py)?;
@@ -514,17 +498,10 @@ pub fn current_context(py: Python<'_>) -> PyResult<PyContext> {
     current(py).map(PyContext)
 }
 
-/// Waits for the queued work of every open context, and raises what it failed with.
+/// Runs what every open context has recorded and somebody holds, waits for it, and raises what failed.
 #[pyfunction]
 pub fn synchronize() -> PyResult<()> {
-    let opened: Vec<_> = OPENED
-        .lock()
-        .map(|opened| opened.iter().filter_map(Weak::upgrade).collect())
-        .unwrap_or_default();
-    for backend in opened {
-        run(|| interrupt::blocking(|| backend.sync()))?;
-    }
-    Ok(())
+    run(rustarr::context::synchronize_all)
 }
 
 /// The devices of this machine, refused ones with the reason. Opens none.

@@ -143,7 +143,10 @@ impl Functions {
     }
 
     /// As ``asarray``, with independent memory by default. NumPy's name.
-    #[pyo3(signature = (obj, /, dtype=None, *, device=None, copy=Some(true)))]
+    #[pyo3(
+        signature = (obj, /, dtype=None, *, device=None, copy=Some(true)),
+        text_signature = "($self, obj, /, dtype=None, *, device=None, copy=True)"
+    )]
     fn array(
         &self,
         obj: &Bound<'_, PyAny>,

@@ -7,6 +7,7 @@ use crate::dtype::DTypeArg;
 use crate::namespace::{Functions, Home};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use rustarr::ops::fft::{self, Norm};
 
 /// The functions of the extension ``fft``.
@@ -24,6 +25,10 @@ impl Fft {
     #[pyo3(signature = (functions, /))]
     fn new(functions: &Bound<'_, Functions>) -> Self {
         Fft(functions.get().0.clone())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Functions,)) {
+        (py.get_type::<Fft>(), (Functions(self.0.clone()),))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Functions over arrays, by the chapters of the standard, and the few NumPy names that are no aliases.
 
 use crate::array::{PyArray, other, read, wrap};
-use crate::context::{DeviceArg, PyDevice};
+use crate::context::{DeviceArg, PyDevice, show_warnings};
 use crate::convert::{Axes, Input, Shape};
 use crate::dtype::{DTypeArg, PyDType};
 use crate::errors::run;
@@ -283,7 +283,7 @@ impl Functions {
     }
 
     /// Arrays joined along an axis; flattened first where ``axis`` is None.
-    #[pyo3(signature = (arrays, /, axis=Some(0)))]
+    #[pyo3(signature = (arrays, /, axis=Some(0)), text_signature = "($self, arrays, /, axis=0)")]
     fn concat(&self, arrays: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyArray> {
         let parts = self.0.arrays(arrays)?;
         let refs: Vec<_> = parts.iter().collect();
@@ -919,22 +919,11 @@ impl Functions {
         numpy.call1((Py::new(py, PyArray(copied))?,))
     }
 
-    /// Waits for the context's queued work and raises what it failed with.
-    ///
-    /// Parameters
-    /// ----------
-    /// arrays
-    ///     Arrays whose recorded work is to run first.
-    #[pyo3(signature = (*arrays))]
-    fn synchronize(&self, py: Python<'_>, arrays: &Bound<'_, PyTuple>) -> PyResult<()> {
-        for item in arrays {
-            let array = item.cast::<PyArray>()?;
-            let array = &array.get().0;
-            read(py, array, || array.realise())?;
-            run(|| array.context().synchronize())?;
-        }
+    /// Runs recorded work of the context whose result somebody holds, waits for it, and raises what failed.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let context = self.0.context(py)?;
-        run(|| context.synchronize())
+        run(|| context.synchronize())?;
+        show_warnings(py, &context)
     }
 
     /// The facts of ``__array_namespace_info__`` about a device.

@@ -8,7 +8,7 @@ use crate::functions::named;
 use crate::namespace::{Functions, Home};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyString};
+use pyo3::types::{PyFloat, PyString, PyType};
 use rustarr::ops::linalg::{self, NormOrder};
 
 /// The `axes=` of a tensor product: how many, or which of each array.
@@ -141,6 +141,10 @@ impl Linalg {
     #[pyo3(signature = (functions, /))]
     fn new(functions: &Bound<'_, Functions>) -> Self {
         Linalg(functions.get().0.clone())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Functions,)) {
+        (py.get_type::<Linalg>(), (Functions(self.0.clone()),))
     }
 
     /// The triangular factor ``L`` of ``x = L @ L^H``, or ``U`` of ``x = U^H @ U``.

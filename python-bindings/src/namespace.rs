@@ -130,6 +130,15 @@ impl Functions {
         Ok(Functions(Home::new(context)?))
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let module = py.import("rustarr._namespace")?;
+        let described = match *self.0.0 {
+            Source::Current => (py.None(), py.None()).into_pyobject(py)?.into_any(),
+            _ => module.getattr("_described")?.call1((PyContext(self.0.context(py)?),))?,
+        };
+        Ok((module.getattr("_restore_functions")?, described))
+    }
+
     /// The context, opened now if it was not.
     fn _context(&self, py: Python<'_>) -> PyResult<PyContext> {
         Ok(PyContext(self.0.context(py)?))

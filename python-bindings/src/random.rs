@@ -158,6 +158,10 @@ impl Random {
         Random(functions.get().0.clone())
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Functions,)) {
+        (py.get_type::<Random>(), (Functions(self.0.clone()),))
+    }
+
     /// Starts the process's stream anew, from a seed or from the operating system.
     #[pyo3(signature = (seed=None, /))]
     fn seed(&self, seed: Option<i128>) -> PyResult<()> {

@@ -16,3 +16,6 @@ pub(crate) const RETAINED_BYTES: usize = 4 << 30;
 
 /// A base prunes its list of readers when it is longer than this.
 pub(crate) const READERS: usize = 16;
+
+/// A context sweeps its list of recorded work at this length, and then whenever it has doubled.
+pub(crate) const RECORDED: usize = 64;

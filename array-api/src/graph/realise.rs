@@ -195,6 +195,7 @@ fn record(
                 x.base().add_reader(&node);
             }
         }
+        ctx.note_recorded(&node);
         State::Node(node)
     };
     Ok(Array::dense(ctx, dtype, &shape, state))

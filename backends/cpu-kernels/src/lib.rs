@@ -4,7 +4,7 @@
 //! threads.
 
 pub mod cores;
-pub mod fork;
+pub use rustarr_interface::fork;
 pub mod maths;
 pub mod memory;
 pub mod par;

@@ -99,8 +99,9 @@ impl Par<'_> {
     ///
     /// # Errors
     /// [`ParError::Cancelled`] if the [`Cancel`] token in force was set, or the user asked to
-    /// stop ([`interrupt::requested`]), before the last task began; [`ParError::Panicked`] if a task panicked. Tasks not yet begun are then
-    /// left out; those begun have ended.
+    /// stop ([`interrupt::requested`]), before the last task began;
+    /// [`ParError::Panicked`] if a task panicked. Tasks not yet begun are then left out;
+    /// those begun have ended.
     pub fn for_each(self, tasks: usize, f: impl Fn(usize) + Sync) -> Result<(), ParError> {
         self.for_each_with(tasks, || (), |(), task| f(task))
     }
@@ -117,6 +118,17 @@ impl Par<'_> {
         init: impl Fn() -> S + Sync,
         f: impl Fn(&mut S, usize) + Sync,
     ) -> Result<(), ParError> {
+        self.spread(tasks, &|next| {
+            let mut scratch = None;
+            while let Some(task) = next() {
+                f(scratch.get_or_insert_with(&init), task);
+            }
+        })
+    }
+
+    /// [`for_each_with`](Par::for_each_with) but for the types: `runner` is called by each worker
+    /// that takes part, and asks for the next task until there is none.
+    fn spread(self, tasks: usize, runner: &Runner<'_>) -> Result<(), ParError> {
         if tasks == 0 {
             return Ok(());
         }
@@ -128,21 +140,15 @@ impl Par<'_> {
             cancel: Cancel::current(),
         };
         match self {
-            Par::Seq => queue.drain(&init, &f),
+            Par::Seq => queue.drain(runner),
             Par::Pool(pool) => {
+                let drain = || in_force(queue.cancel.clone(), || queue.drain(runner));
                 let poll = || {
                     if interrupt::requested() {
                         queue.fail(ParError::Cancelled);
                     }
                 };
-                let threads = pool.threads().min(tasks);
-                pool.spread(
-                    threads,
-                    &|| {
-                        in_force(queue.cancel.clone(), || queue.drain(&init, &f));
-                    },
-                    &poll,
-                );
+                pool.spread(pool.threads().min(tasks), &drain, &poll);
             }
         }
         let error = queue.error.into_inner();
@@ -190,6 +196,9 @@ impl Par<'_> {
     }
 }
 
+/// What a worker does with the tasks that it is given one after the other.
+type Runner<'a> = dyn Fn(&dyn Fn() -> Option<usize>) + Sync + 'a;
+
 /// The tasks of one call; every runner takes the next one until none is left.
 struct Queue {
     tasks: usize,
@@ -201,15 +210,9 @@ struct Queue {
 
 impl Queue {
     /// Runs tasks until none is left or the call is to stop. Never panics.
-    fn drain<S>(&self, init: &(impl Fn() -> S + Sync), f: &(impl Fn(&mut S, usize) + Sync)) {
-        let run = || {
-            let mut scratch = None;
-            while let Some(task) = self.take() {
-                f(scratch.get_or_insert_with(init), task);
-            }
-        };
+    fn drain(&self, runner: &Runner<'_>) {
         // After a panic the caller gets an error for the whole call and trusts no output.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| runner(&|| self.take()))) {
             self.fail(panicked(payload));
         }
     }

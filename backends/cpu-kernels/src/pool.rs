@@ -28,7 +28,7 @@ pub const MAX_THREADS: usize = 4096;
 /// with the calling thread, and says so once in [`take_warning`](Pool::take_warning).
 ///
 /// After a fork the child's pool starts workers of its own on first use (see
-/// [`fork`](crate::fork)).
+/// [`fork`]).
 #[derive(Debug)]
 pub struct Pool {
     threads: usize,

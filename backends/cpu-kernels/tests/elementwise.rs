@@ -17,7 +17,12 @@ fn serial() -> Host {
 }
 
 fn every_pair() -> impl Iterator<Item = (Op, DType)> {
-    let legal = |op: Op| DType::ALL.into_iter().filter(move |d| op.result(*d).is_some()).map(move |d| (op, d));
+    let legal = |op: Op| {
+        DType::ALL
+            .into_iter()
+            .filter(move |d| op.result(*d).is_some())
+            .map(move |d| (op, d))
+    };
     Op::TABLE.iter().flat_map(move |row| legal(row.op))
 }
 
@@ -44,7 +49,11 @@ fn naive(op: Op, x: &[Scalar]) -> Scalar {
         DType::F16 => {
             let wide: Vec<Scalar> = x.iter().map(|s| s.cast(DType::F32)).collect();
             let y = naive(op, &wide);
-            if y.dtype() == DType::Bool { y } else { y.cast(DType::F16) }
+            if y.dtype() == DType::Bool {
+                y
+            } else {
+                y.cast(DType::F16)
+            }
         }
         DType::F32 => naive_real::<f32>(op, x),
         DType::F64 => naive_real::<f64>(op, x),
@@ -65,11 +74,23 @@ fn naive_next(x: &[Scalar]) -> Scalar {
         // By search among all values.
         let rising = b > a;
         let beyond = |c: &f16| if rising { *c > a } else { *c < a };
-        let all = (0..=u16::MAX).map(f16::from_bits).filter(|c| !c.is_nan()).filter(beyond);
+        let all = (0..=u16::MAX)
+            .map(f16::from_bits)
+            .filter(|c| !c.is_nan())
+            .filter(beyond);
         let order = |c: &f16, d: &f16| c.partial_cmp(d).unwrap();
-        let next = if rising { all.min_by(order) } else { all.max_by(order) }.unwrap();
+        let next = if rising {
+            all.min_by(order)
+        } else {
+            all.max_by(order)
+        }
+        .unwrap();
         // A zero keeps the side that it was reached from.
-        if next == f16::ZERO { f16::from_bits((a.to_bits() & 0x8000) | next.to_bits() & 0x7fff) } else { next }
+        if next == f16::ZERO {
+            f16::from_bits((a.to_bits() & 0x8000) | next.to_bits() & 0x7fff)
+        } else {
+            next
+        }
     })
 }
 
@@ -210,8 +231,16 @@ fn naive_int(op: Op, s: &[Scalar], bits: u32, unsigned: bool) -> Scalar {
         Op::Add => v(x + y),
         Op::Subtract => v(x - y),
         Op::Multiply => v(x.wrapping_mul(y)),
-        Op::FloorDivide => v(if y == 0 { 0 } else { x.div_euclid(y) - (y < 0 && x.rem_euclid(y) != 0) as i128 }),
-        Op::Remainder => v(if y == 0 { 0 } else { x - y * (x.div_euclid(y) - (y < 0 && x.rem_euclid(y) != 0) as i128) }),
+        Op::FloorDivide => v(if y == 0 {
+            0
+        } else {
+            x.div_euclid(y) - (y < 0 && x.rem_euclid(y) != 0) as i128
+        }),
+        Op::Remainder => v(if y == 0 {
+            0
+        } else {
+            x - y * (x.div_euclid(y) - (y < 0 && x.rem_euclid(y) != 0) as i128)
+        }),
         Op::Pow => {
             let (mut power, mut base, mut n) = (1i128, x, y.max(0));
             while n > 0 {
@@ -244,13 +273,21 @@ fn naive_int(op: Op, s: &[Scalar], bits: u32, unsigned: bool) -> Scalar {
         Op::BitwiseXor => v(x ^ y),
         Op::BitwiseInvert => v(!x),
         Op::BitwiseLeftShift => v(if wide(y) { 0 } else { x << y }),
-        Op::BitwiseRightShift => v(if wide(y) { if x < 0 { -1 } else { 0 } } else { x >> y }),
+        Op::BitwiseRightShift => v(if wide(y) {
+            if x < 0 { -1 } else { 0 }
+        } else {
+            x >> y
+        }),
         other => panic!("{other:?} of {dtype}"),
     }
 }
 
 fn operand_dtype(op: Op, k: usize, dtype: DType) -> DType {
-    if op == Op::Select && k == 0 { DType::Bool } else { dtype }
+    if op == Op::Select && k == 0 {
+        DType::Bool
+    } else {
+        dtype
+    }
 }
 
 #[test]
@@ -261,17 +298,30 @@ fn every_operation_in_every_dtype_at_every_length() {
         let mut rng = Rng(op as u64 * 31 + dtype as u64 + 1);
         let arity = op.info().arity;
         let most = *LENGTHS.last().unwrap();
-        let values: Vec<Vec<Scalar>> = (0..arity).map(|k| rng.scalars(operand_dtype(op, k, dtype), most)).collect();
+        let values: Vec<Vec<Scalar>> = (0..arity)
+            .map(|k| rng.scalars(operand_dtype(op, k, dtype), most))
+            .collect();
         let expected: Vec<Scalar> = (0..most)
             .map(|i| naive(op, &values.iter().map(|v| v[i]).collect::<Vec<_>>()))
             .collect();
         for n in LENGTHS {
             let line = Layout::contiguous(&[n]);
             let inputs: Vec<Array> = (0..arity)
-                .map(|k| Array::new(&host, operand_dtype(op, k, dtype), line.clone(), &values[k][..n]))
+                .map(|k| {
+                    Array::new(
+                        &host,
+                        operand_dtype(op, k, dtype),
+                        line.clone(),
+                        &values[k][..n],
+                    )
+                })
                 .collect();
             let out = map(&host, &program, &[n], &inputs, &[], &[line]);
-            assert_same(&out[0].elements(&host), &expected[..n], &format!("{op:?} {dtype} {n}"));
+            assert_same(
+                &out[0].elements(&host),
+                &expected[..n],
+                &format!("{op:?} {dtype} {n}"),
+            );
         }
     }
 }
@@ -280,8 +330,25 @@ fn every_operation_in_every_dtype_at_every_length() {
 #[test]
 fn every_layout_gives_what_the_dense_one_gives() {
     let host = serial();
-    let tight = Host::new("test", Some(Pool::new(Some(2), None).unwrap()), Some(1), None);
-    for shape in [&[][..], &[1], &[70], &[2000], &[3, 5], &[40, 33], &[2, 1500], &[1500, 2], &[7, 4, 9], &[3, 1, 50], &[400, 3, 2]] {
+    let tight = Host::new(
+        "test",
+        Some(Pool::new(Some(2), None).unwrap()),
+        Some(1),
+        None,
+    );
+    for shape in [
+        &[][..],
+        &[1],
+        &[70],
+        &[2000],
+        &[3, 5],
+        &[40, 33],
+        &[2, 1500],
+        &[1500, 2],
+        &[7, 4, 9],
+        &[3, 1, 50],
+        &[400, 3, 2],
+    ] {
         let n: usize = shape.iter().product();
         for (op, dtype) in [
             (Op::Subtract, DType::F64),
@@ -298,11 +365,18 @@ fn every_layout_gives_what_the_dense_one_gives() {
                         let array = Array::empty(&host, dtype, layout.clone());
                         let cells = array.buffer.len() / dtype.itemsize();
                         let flat = Layout::contiguous(&[cells]);
-                        let values = Array { layout: flat, ..array };
+                        let values = Array {
+                            layout: flat,
+                            ..array
+                        };
                         for (i, s) in rng.scalars(dtype, cells).iter().enumerate() {
-                            host.write(&values.buffer, i * dtype.itemsize(), s.bytes()).unwrap();
+                            host.write(&values.buffer, i * dtype.itemsize(), s.bytes())
+                                .unwrap();
                         }
-                        Array { layout: layout.clone(), ..values }
+                        Array {
+                            layout: layout.clone(),
+                            ..values
+                        }
                     };
                     let (a, b) = (fill(&mut rng, &a_layout), fill(&mut rng, &b_layout));
                     let expected: Vec<Scalar> = a
@@ -315,13 +389,26 @@ fn every_layout_gives_what_the_dense_one_gives() {
                         if repeats(&o_layout) {
                             continue;
                         }
-                        let what = format!("{op:?} {dtype} {shape:?}: {a_name}, {b_name} -> {o_name}");
+                        let what =
+                            format!("{op:?} {dtype} {shape:?}: {a_name}, {b_name} -> {o_name}");
                         for host in [&host, &tight] {
-                            let out = map(host, &program, shape, &[a.clone(), b.clone()], &[], &[o_layout.clone()]);
+                            let out = map(
+                                host,
+                                &program,
+                                shape,
+                                &[a.clone(), b.clone()],
+                                &[],
+                                &[o_layout.clone()],
+                            );
                             assert_same(&out[0].elements(host), &expected, &what);
                             // Nothing else was written.
                             let blank = Array::empty(host, out[0].dtype, o_layout.clone());
-                            let blank = Array::new(host, blank.dtype, o_layout.clone(), &out[0].elements(host));
+                            let blank = Array::new(
+                                host,
+                                blank.dtype,
+                                o_layout.clone(),
+                                &out[0].elements(host),
+                            );
                             assert_eq!(out[0].bytes(host), blank.bytes(host), "{what}");
                         }
                     }
@@ -351,7 +438,11 @@ fn casts_convert_as_scalars_do() {
                         _ => x.cast(to),
                     })
                     .collect();
-                assert_same(&out[0].elements(&host), &expected, &format!("{from} -> {to}, {n}"));
+                assert_same(
+                    &out[0].elements(&host),
+                    &expected,
+                    &format!("{from} -> {to}, {n}"),
+                );
             }
         }
     }
@@ -372,15 +463,35 @@ fn coordinates_follow_every_axis_and_layout() {
                         continue;
                     }
                     let n: usize = shape.iter().product();
-                    let values: Vec<Scalar> = (0..n).map(|i| Scalar::from_i64(dtype, i as i64 % 100)).collect();
+                    let values: Vec<Scalar> = (0..n)
+                        .map(|i| Scalar::from_i64(dtype, i as i64 % 100))
+                        .collect();
                     let input = Array::new(&host, dtype, Layout::contiguous(shape), &values);
-                    let outs = map(&host, &program, shape, &[input], &[], &[layout.clone(), layout.clone()]);
+                    let outs = map(
+                        &host,
+                        &program,
+                        shape,
+                        &[input],
+                        &[],
+                        &[layout.clone(), layout.clone()],
+                    );
                     let after: usize = shape[axis + 1..].iter().product();
-                    let coordinate = |i: usize| Scalar::from_i64(dtype, (i / after % shape[axis]) as i64);
+                    let coordinate =
+                        |i: usize| Scalar::from_i64(dtype, (i / after % shape[axis]) as i64);
                     let expected: Vec<Scalar> = (0..n).map(coordinate).collect();
-                    assert_same(&outs[1].elements(&host), &expected, &format!("{shape:?} {axis} {dtype} {name}"));
-                    let sums: Vec<Scalar> = (0..n).map(|i| naive(Op::Add, &[coordinate(i), values[i]])).collect();
-                    assert_same(&outs[0].elements(&host), &sums, &format!("{shape:?} {axis} {dtype} {name}"));
+                    assert_same(
+                        &outs[1].elements(&host),
+                        &expected,
+                        &format!("{shape:?} {axis} {dtype} {name}"),
+                    );
+                    let sums: Vec<Scalar> = (0..n)
+                        .map(|i| naive(Op::Add, &[coordinate(i), values[i]]))
+                        .collect();
+                    assert_same(
+                        &outs[0].elements(&host),
+                        &sums,
+                        &format!("{shape:?} {axis} {dtype} {name}"),
+                    );
                 }
             }
         }
@@ -391,7 +502,12 @@ fn coordinates_follow_every_axis_and_layout() {
 #[test]
 fn fused_programs_give_the_bits_of_single_steps() {
     let host = serial();
-    let tight = Host::new("test", Some(Pool::new(Some(3), None).unwrap()), Some(1), None);
+    let tight = Host::new(
+        "test",
+        Some(Pool::new(Some(3), None).unwrap()),
+        Some(1),
+        None,
+    );
     for seed in 1..60u64 {
         let mut rng = Rng(seed * 0x9e37_79b9);
         let shape: &[usize] = [&[5][..], &[1500], &[40, 60], &[3, 7, 90]][rng.below(4)];
@@ -439,7 +555,12 @@ fn fused_programs_give_the_bits_of_single_steps() {
             let _ = slot;
         }
         let last = b.len() as Slot - 1;
-        let outs = [last, rng.below(b.len()) as Slot, rng.below(b.len()) as Slot, last];
+        let outs = [
+            last,
+            rng.below(b.len()) as Slot,
+            rng.below(b.len()) as Slot,
+            last,
+        ];
         let program = b.finish(&outs).unwrap();
         // Step by step, each value in a dense array.
         let mut steps: Vec<Array> = Vec::new();
@@ -451,7 +572,11 @@ fn fused_programs_give_the_bits_of_single_steps() {
                 }
                 code => {
                     let mut one = ProgramBuilder::new();
-                    let args: Vec<&Array> = instr.args.iter().filter_map(|a| steps.get(*a as usize)).collect();
+                    let args: Vec<&Array> = instr
+                        .args
+                        .iter()
+                        .filter_map(|a| steps.get(*a as usize))
+                        .collect();
                     let loads: Vec<Slot> = args.iter().map(|a| one.load(a.dtype)).collect();
                     let out = match code {
                         rustarr_interface::Code::Apply(op) => one.apply(op, &loads).unwrap(),
@@ -476,7 +601,11 @@ fn fused_programs_give_the_bits_of_single_steps() {
             let results = map(host, &program, shape, &inputs, &params, &layouts);
             for (k, &slot) in outs.iter().enumerate() {
                 let expected = steps[slot as usize].elements(host);
-                assert_same(&results[k].elements(host), &expected, &format!("seed {seed} output {k} of {program:?}"));
+                assert_same(
+                    &results[k].elements(host),
+                    &expected,
+                    &format!("seed {seed} output {k} of {program:?}"),
+                );
             }
         }
     }
@@ -492,7 +621,11 @@ fn donated_inputs_are_read_before_they_are_written() {
             if repeats(&layout) {
                 continue;
             }
-            let values = |k: i64| (0..n as i64).map(|i| Scalar::new(i * k + k)).collect::<Vec<_>>();
+            let values = |k: i64| {
+                (0..n as i64)
+                    .map(|i| Scalar::new(i * k + k))
+                    .collect::<Vec<_>>()
+            };
             let mut b = ProgramBuilder::new();
             let (x, y) = (b.load(DType::I64), b.load(DType::I64));
             let double = b.apply(Op::Add, &[x, x]).unwrap();
@@ -542,8 +675,19 @@ fn parameters_fill_and_do_not_recompile() {
             if repeats(&layout) {
                 continue;
             }
-            let out = map(&host, &Program::fill(dtype), &[30, 41], &[], &[value], &[layout]);
-            assert_same(&out[0].elements(&host), &vec![value; 30 * 41], &format!("{dtype} {name}"));
+            let out = map(
+                &host,
+                &Program::fill(dtype),
+                &[30, 41],
+                &[],
+                &[value],
+                &[layout],
+            );
+            assert_same(
+                &out[0].elements(&host),
+                &vec![value; 30 * 41],
+                &format!("{dtype} {name}"),
+            );
         }
     }
 }

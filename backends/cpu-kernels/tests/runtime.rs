@@ -2,6 +2,7 @@
 //! children are real processes.
 #![cfg(target_os = "linux")]
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -14,6 +15,7 @@ use rustarr_cpu_kernels::fork;
 use rustarr_cpu_kernels::memory::HostPool;
 use rustarr_cpu_kernels::par::{Cancel, Par, ParError};
 use rustarr_cpu_kernels::pool::Pool;
+use rustarr_interface::interrupt;
 
 const ROLE: &str = "RUSTARR_TEST_ROLE";
 
@@ -662,5 +664,49 @@ fn a_fork_waits_for_running_sections() {
             started.wait();
             forked(|| done.load(SeqCst));
         });
+    });
+}
+
+thread_local! {
+    static HOLDS: Cell<bool> = const { Cell::new(false) };
+}
+
+#[test]
+fn a_forking_thread_may_hold_what_the_interrupt_hook_wants() {
+    let name = "a_forking_thread_may_hold_what_the_interrupt_hook_wants";
+    isolated(name, &[], || {
+        // The interpreter's lock: a thread that forks has it, a thread that computes asks
+        // for it now and then.
+        static LOCK: Mutex<()> = Mutex::new(());
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        interrupt::set_hook(|| {
+            ASKED.fetch_add(1, SeqCst);
+            if !HOLDS.get() {
+                drop(LOCK.lock().unwrap());
+            }
+            false
+        });
+        let (pool, memory) = (pool(2), HostPool::new());
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(SeqCst) {
+                    let pause = |_| thread::sleep(Duration::from_millis(5));
+                    Par::Pool(&pool).for_each(40, pause).unwrap();
+                    // The same where the system grants no worker: a section computes here.
+                    let _section = fork::running();
+                    Par::Seq.for_each(20, pause).unwrap();
+                }
+            });
+            let _stop = Stop(&stop);
+            for _ in 0..20 {
+                let _lock = LOCK.lock().unwrap();
+                HOLDS.set(true);
+                thread::sleep(Duration::from_millis(30));
+                forked(|| child_works(bitwise(&pool), memory.clone()));
+                HOLDS.set(false);
+            }
+        });
+        assert!(ASKED.load(SeqCst) > 0);
     });
 }

@@ -1,5 +1,6 @@
 //! Ctrl-C: the embedding program installs one hook, long work polls it between blocks.
 
+use crate::fork;
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -36,7 +37,8 @@ pub fn requested() -> bool {
         }
         Some(_) => {
             LAST.set(Some(now));
-            hook()
+            // The hook may wait for a lock that a thread which wants to fork holds.
+            fork::paused(hook)
         }
     }
 }
@@ -66,13 +68,16 @@ pub fn set_blocking_hook(hook: BlockingHook) {
     let _ = BLOCKING.set(hook);
 }
 
-/// Runs work that may take long, or that may wait for another thread.
+/// Runs work that may take long, or that may wait for another thread. No thread forks meanwhile.
 pub fn blocking<R>(work: impl FnOnce() -> R) -> R {
     let Some(hook) = BLOCKING.get() else {
+        let _section = fork::running();
         return work();
     };
     let (mut work, mut result) = (Some(work), None);
     hook(&mut || {
+        // Opened once the embedding program's lock is free: a forking thread may hold it and wait for us.
+        let _section = fork::running();
         if let Some(work) = work.take() {
             result = Some(work());
         }

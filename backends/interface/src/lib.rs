@@ -8,6 +8,7 @@ mod backend;
 mod buffer;
 mod dtype;
 mod error;
+pub mod fork;
 pub mod interrupt;
 mod layout;
 mod ops;

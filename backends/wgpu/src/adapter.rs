@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::fault::Fault;
+use rustarr_interface::{DType, DTypeSet};
 
 /// Environment variable that lets software adapters be opened by default.
 pub const ALLOW_SOFTWARE_ENV: &str = "RUSTARR_ALLOW_SOFTWARE";
@@ -64,6 +65,19 @@ impl Native {
             int64: features.contains(wgpu::Features::SHADER_INT64),
             float64: features.contains(wgpu::Features::SHADER_F64 | wgpu::Features::SHADER_INT64),
         }
+    }
+
+    /// The dtypes that are computed with these formats; the narrow ones need no feature.
+    pub fn dtypes(self) -> DTypeSet {
+        use DType::{Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        let mut dtypes = DTypeSet::of(&[Bool, I8, I16, I32, U8, U16, U32, F16, F32]);
+        if self.int64 {
+            dtypes = dtypes.with(I64).with(U64);
+        }
+        if self.float64 {
+            dtypes = dtypes.with(F64);
+        }
+        dtypes
     }
 }
 

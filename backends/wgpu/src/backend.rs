@@ -108,15 +108,7 @@ fn supported(op: Op, dtype: DType) -> bool {
 }
 
 fn caps(gpu: &Gpu) -> Caps {
-    use DType::{Bool, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-    let native = gpu.report().native;
-    let mut dtypes = DTypeSet::of(&[Bool, I8, I16, I32, U8, U16, U32, F16, F32]);
-    if native.int64 {
-        dtypes = dtypes.with(I64).with(U64);
-    }
-    if native.float64 {
-        dtypes = dtypes.with(F64);
-    }
+    let dtypes = gpu.report().native.dtypes();
     let mut verbs = [DTypeSet::EMPTY; VERBS];
     verbs[Verb::Map as usize] = dtypes;
     verbs[Verb::Reduce as usize] = dtypes;

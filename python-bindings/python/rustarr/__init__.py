@@ -5,7 +5,7 @@ the namespace of the current context: of the innermost ``with context:``, else o
 variable RUSTARR_BACKEND names. Importing opens no device.
 """
 
-from . import _namespace, exceptions
+from . import _core, _namespace, exceptions
 from ._core import (
     Array,
     Context,
@@ -16,7 +16,6 @@ from ._core import (
     devices,
     dtype,
     set_default_context,
-    synchronize,
 )
 from ._namespace import Namespace, namespace
 from .exceptions import (
@@ -30,6 +29,9 @@ from .exceptions import (
 )
 
 _current = _namespace.fill(globals(), None)
+
+#: Of every context, not of the current one alone.
+synchronize = _core.synchronize
 
 #: Namespaces that are modules too: ``import rustarr.cpu_parallel as np``.
 _MODULES = ("cpu_parallel", "cpu_serial", "wgpu")

@@ -211,16 +211,27 @@ def _shared_context(name: str) -> _core.Context:
         return _contexts[key]
 
 
-def _of(context: _core.Context) -> Namespace:
-    """The namespace of a context."""
+def _described(context: _core.Context) -> tuple[str, dict[str, Any]]:
+    """The name and the options that lead to a context, or to one like it in another process."""
     with _lock:
         for (name, options), opened in _contexts.items():
             if opened == context:
-                return namespace(name, **dict(options))
+                return name, dict(options)
+    options = {"fallback": context.fallback, "default_float": context.default_float}
+    if context.name == "cpu-parallel":
+        options["threads"] = context.threads
+    return context.name, options
+
+
+def _of(context: _core.Context) -> Namespace:
+    """The namespace of a context."""
+    with _lock:
+        described = _described(context)
+        if context in _contexts.values():
+            return namespace(described[0], **described[1])
         found = _of_context.get(context)
         if found is None:
-            _, restore = context.__reduce__()
-            found = Namespace(_module_name(context.name), context, restore)
+            found = Namespace(_module_name(context.name), context, described)
             _of_context[context] = found
         return found
 
@@ -272,6 +283,12 @@ def namespace(context: "str | _core.Context | Namespace | None" = None, /, **opt
 
 def _restore_namespace(name, options):
     return namespace(name, **options)
+
+
+def _restore_functions(name, options):
+    if name is None:
+        return sys.modules["rustarr"]._current
+    return namespace(name, **options)._functions
 
 
 def _restore_context(name, options):

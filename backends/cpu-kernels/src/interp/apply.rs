@@ -153,8 +153,8 @@ fn real<T: Real + Element>(op: Op, b: Block) {
         Op::NotEqual => map2!(b, x, y: T => Bool::from(x != y)),
         Op::Less => map2!(b, x, y: T => Bool::from(x < y)),
         Op::LessEqual => map2!(b, x, y: T => Bool::from(x <= y)),
-        Op::Greater => map2!(b, x, y: T => Bool::from(x > y)),
-        Op::GreaterEqual => map2!(b, x, y: T => Bool::from(x >= y)),
+        Op::Greater => real::<T>(Op::Less, b.swapped()),
+        Op::GreaterEqual => real::<T>(Op::LessEqual, b.swapped()),
         Op::Maximum => map2!(b, x, y: T => maths::maximum(x, y)),
         Op::Minimum => map2!(b, x, y: T => maths::minimum(x, y)),
 
@@ -173,45 +173,71 @@ fn real<T: Real + Element>(op: Op, b: Block) {
     }
 }
 
-fn integer<T: integer::Int + Element>(op: Op, b: Block) {
+/// What is the same with and without a sign, once for every size.
+fn wrapping<T: integer::Int>(op: Op, b: Block) {
     match op {
         Op::Add => map2!(b, x, y: T => x.wrapping_add(&y)),
         Op::Subtract => map2!(b, x, y: T => x.wrapping_sub(&y)),
         Op::Multiply => map2!(b, x, y: T => x.wrapping_mul(&y)),
-        Op::FloorDivide => map2!(b, x, y: T => integer::floor_divide(x, y)),
-        Op::Remainder => map2!(b, x, y: T => integer::remainder(x, y)),
-        Op::Pow => map2!(b, x, y: T => integer::pow(x, y)),
         Op::Negative => map1!(b, x: T => T::zero().wrapping_sub(&x)),
-        Op::Positive | Op::Conj | Op::Real | Op::Ceil | Op::Floor | Op::Trunc | Op::Round => {
-            copy::<T>(b)
-        }
-        Op::Imag => map1!(b, _x: T => T::zero()),
-        Op::Abs => map1!(b, x: T => integer::abs(x)),
-        Op::Sign => map1!(b, x: T => integer::sign(x)),
         Op::Square => map1!(b, x: T => integer::square(x)),
-
-        Op::IsFinite => map1!(b, _x: T => Bool(1)),
-        Op::IsInf | Op::IsNan => map1!(b, _x: T => Bool(0)),
-
-        Op::Equal => map2!(b, x, y: T => Bool::from(x == y)),
-        Op::NotEqual => map2!(b, x, y: T => Bool::from(x != y)),
-        Op::Less => map2!(b, x, y: T => Bool::from(x < y)),
-        Op::LessEqual => map2!(b, x, y: T => Bool::from(x <= y)),
-        Op::Greater => map2!(b, x, y: T => Bool::from(x > y)),
-        Op::GreaterEqual => map2!(b, x, y: T => Bool::from(x >= y)),
-        Op::Maximum => map2!(b, x, y: T => if x > y { x } else { y }),
-        Op::Minimum => map2!(b, x, y: T => if x < y { x } else { y }),
-
         Op::BitwiseAnd => map2!(b, x, y: T => x & y),
         Op::BitwiseOr => map2!(b, x, y: T => x | y),
         Op::BitwiseXor => map2!(b, x, y: T => x ^ y),
         Op::BitwiseInvert => map1!(b, x: T => !x),
+        // A negative count is one beyond the width, read with or without its sign.
         Op::BitwiseLeftShift => map2!(b, x, y: T => integer::shift_left(x, y)),
-        Op::BitwiseRightShift => map2!(b, x, y: T => integer::shift_right(x, y)),
+        Op::Equal => map2!(b, x, y: T => Bool::from(x == y)),
+        Op::NotEqual => map2!(b, x, y: T => Bool::from(x != y)),
         Op::LogicalAnd => map2!(b, x, y: T => Bool::from((x != T::zero()) & (y != T::zero()))),
         Op::LogicalOr => map2!(b, x, y: T => Bool::from((x != T::zero()) | (y != T::zero()))),
         Op::LogicalXor => map2!(b, x, y: T => Bool::from((x != T::zero()) != (y != T::zero()))),
         Op::LogicalNot => map1!(b, x: T => Bool::from(x == T::zero())),
+        _ => unreachable!("{} knows signs", op.name()),
+    }
+}
+
+fn integer<T: integer::Int + Element>(op: Op, b: Block) {
+    match op {
+        Op::Add
+        | Op::Subtract
+        | Op::Multiply
+        | Op::Negative
+        | Op::Square
+        | Op::BitwiseAnd
+        | Op::BitwiseOr
+        | Op::BitwiseXor
+        | Op::BitwiseInvert
+        | Op::BitwiseLeftShift
+        | Op::Equal
+        | Op::NotEqual
+        | Op::LogicalAnd
+        | Op::LogicalOr
+        | Op::LogicalXor
+        | Op::LogicalNot => match size_of::<T>() {
+            1 => wrapping::<u8>(op, b),
+            2 => wrapping::<u16>(op, b),
+            4 => wrapping::<u32>(op, b),
+            _ => wrapping::<u64>(op, b),
+        },
+        Op::FloorDivide => map2!(b, x, y: T => integer::floor_divide(x, y)),
+        Op::Remainder => map2!(b, x, y: T => integer::remainder(x, y)),
+        Op::Pow => map2!(b, x, y: T => integer::pow(x, y)),
+        Op::Positive | Op::Conj | Op::Real | Op::Ceil | Op::Floor | Op::Trunc | Op::Round => {
+            copy::<T>(b)
+        }
+        Op::Imag => b.out::<T>().fill(T::zero()),
+        Op::Abs => map1!(b, x: T => integer::abs(x)),
+        Op::Sign => map1!(b, x: T => integer::sign(x)),
+        Op::IsFinite => b.out().fill(Bool(1)),
+        Op::IsInf | Op::IsNan => b.out().fill(Bool(0)),
+        Op::Less => map2!(b, x, y: T => Bool::from(x < y)),
+        Op::LessEqual => map2!(b, x, y: T => Bool::from(x <= y)),
+        Op::Greater => integer::<T>(Op::Less, b.swapped()),
+        Op::GreaterEqual => integer::<T>(Op::LessEqual, b.swapped()),
+        Op::Maximum => map2!(b, x, y: T => if x > y { x } else { y }),
+        Op::Minimum => map2!(b, x, y: T => if x < y { x } else { y }),
+        Op::BitwiseRightShift => map2!(b, x, y: T => integer::shift_right(x, y)),
 
         Op::Divide
         | Op::Reciprocal

@@ -101,6 +101,16 @@ impl Block {
         }
     }
 
+    /// The block with its first two arguments exchanged.
+    #[inline(always)]
+    pub(crate) fn swapped(self) -> Block {
+        let [a, b, c] = self.args;
+        Block {
+            args: [b, a, c],
+            ..self
+        }
+    }
+
     /// Argument `k`.
     #[inline(always)]
     pub(crate) fn arg<'a, A: Copy>(self, k: usize) -> &'a [A] {

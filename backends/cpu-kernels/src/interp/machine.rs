@@ -287,7 +287,10 @@ impl<'a> Machine<'a> {
                 let instr = &plan.program.instrs()[slot];
                 let to = machine.register(register);
                 let from = match instr.code {
-                    Code::Load(n) => plan.walks[n as usize].base.cast_const(),
+                    Code::Load(n) => {
+                        let walk = &plan.walks[n as usize];
+                        walk.at(walk.origin).cast_const()
+                    }
                     Code::Param(n) => plan.params[n as usize].bytes().as_ptr(),
                     _ => unreachable!("only loads and parameters are constant"),
                 };

@@ -6,9 +6,12 @@
 //! operation, the vector body, the scalar tail and every instruction set give the same bits (a NaN is only promised to
 //! be a NaN: hardware differs in its sign and payload).
 //!
+//! The loop must be inlined into the function that carries the features: give `pulp` a type that implements
+//! `NullaryFnOnce` with `#[inline(always)] fn call`, since a plain closure reaches it through a shim that is not inlined
+//! once it is large.
+//!
 //! Accuracy is below 1 ULP over the whole domain; `cargo run --example ulp_table` measures it. Special values are those
-//! of the array API standard. `f32` functions mostly run in
-//! `f64`, so they are rounded correctly but for rare near-ties.
+//! of the array API standard. `f32` functions mostly run in `f64`, so they are rounded correctly but for rare near-ties.
 //!
 //! **Five functions have arguments that no short branch-free code can serve**: `sin`, `cos`, `tan` of huge angles,
 //! `remainder` and `floor_divide` of huge quotients. Each exists twice: the complete function, which branches, and a

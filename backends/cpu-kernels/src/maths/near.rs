@@ -10,7 +10,7 @@ pub use division::{floor_divide_near as floor_divide, remainder_near as remainde
 #[inline(always)]
 pub fn angle<T: Real>(x: T) -> bool {
     let size = x.widen().abs();
-    !((size >= 274877906944.0) & (size < f64::INFINITY))
+    (size < 274877906944.0) | !size.is_finite()
 }
 
 /// Whether [`floor_divide`] and [`remainder`] of this module serve `a / b`: it is below the first integer without

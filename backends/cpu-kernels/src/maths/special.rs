@@ -18,8 +18,8 @@ pub fn pow<T: Real>(x: T, y: T, power: T) -> T {
     let half = y / (one + one);
     let odd = integral & (half.trunc() != half);
     let power = if odd { power.copysign(x) } else { power };
-    let defined = !(x < T::zero()) | integral | (x == T::neg_infinity());
-    let power = if defined { power } else { T::nan() };
+    let undefined = (x < T::zero()) & !integral & (x != T::neg_infinity());
+    let power = if undefined { T::nan() } else { power };
     let power = if (x.abs() == one) & (y.abs() == T::infinity()) {
         one
     } else {

@@ -25,7 +25,12 @@ impl Rows {
     unsafe fn row<'a, T>(&self, r: usize) -> &'a [T] {
         debug_assert!(r < self.rows);
         // SAFETY: the caller's promise.
-        unsafe { slice::from_raw_parts(self.first.cast::<T>().offset(r as isize * self.step), self.cols) }
+        unsafe {
+            slice::from_raw_parts(
+                self.first.cast::<T>().offset(r as isize * self.step),
+                self.cols,
+            )
+        }
     }
 }
 
@@ -105,14 +110,14 @@ pub(crate) struct Lanes<T, A, R, I, F, O> {
 fn tree<A: Copy>(mut acc: [A; LANES], n: usize, f: impl Fn(A, A) -> A) -> A {
     if n >= LANES {
         // A constant count unrolls.
-        for h in [8, 4, 2, 1] {
+        for h in [16, 8, 4, 2, 1] {
             for l in 0..h {
                 acc[l] = f(acc[l], acc[l + h]);
             }
         }
         return acc[0];
     }
-    for h in [8, 4, 2, 1] {
+    for h in [16, 8, 4, 2, 1] {
         for l in 0..h {
             if l + h < n {
                 acc[l] = f(acc[l], acc[l + h]);
@@ -215,19 +220,37 @@ where
     unsafe fn along(&self, rows: Rows, out: *mut u8) {
         // SAFETY: one result per row, as for all methods.
         let out = unsafe { view_mut(out, rows.rows) };
-        Arch::new().dispatch(Along::<T, A, I, F>(rows, out, &self.into, &self.f, PhantomData));
+        Arch::new().dispatch(Along::<T, A, I, F>(
+            rows,
+            out,
+            &self.into,
+            &self.f,
+            PhantomData,
+        ));
     }
 
     unsafe fn across(&self, first: usize, rows: Rows, state: *mut u8) {
         // SAFETY: the state has the size asked for.
         let state = unsafe { view_mut(state, rows.cols * LANES) };
-        Arch::new().dispatch(Across::<T, A, I, F>(rows, first, state, &self.into, &self.f, PhantomData));
+        Arch::new().dispatch(Across::<T, A, I, F>(
+            rows,
+            first,
+            state,
+            &self.into,
+            &self.f,
+            PhantomData,
+        ));
     }
 
     unsafe fn across_result(&self, n: usize, width: usize, state: *mut u8, out: *mut u8) {
         // SAFETY: the state has the size asked for, and there is a result per column.
-        let (state, out) = unsafe { (view_mut::<A>(state, width * LANES), view_mut::<A>(out, width)) };
-        for h in [8, 4, 2, 1] {
+        let (state, out) = unsafe {
+            (
+                view_mut::<A>(state, width * LANES),
+                view_mut::<A>(out, width),
+            )
+        };
+        for h in [16, 8, 4, 2, 1] {
             for l in (0..h).filter(|l| l + h < n.min(LANES)) {
                 let (left, right) = state.split_at_mut((l + h) * width);
                 let (left, right) = (&mut left[l * width..][..width], &right[..width]);
@@ -247,7 +270,9 @@ where
 
     unsafe fn decided(&self, accs: *const u8, n: usize) -> bool {
         // SAFETY: so many results.
-        unsafe { view(accs, n) }.iter().any(|acc| (self.decides)(*acc))
+        unsafe { view(accs, n) }
+            .iter()
+            .any(|acc| (self.decides)(*acc))
     }
 
     unsafe fn store(&self, accs: *const u8, n: usize, to: *mut u8, step: isize) {
@@ -257,7 +282,13 @@ where
 
     unsafe fn finish(&self, accs: *const u8, n: usize, to: *mut u8, step: isize) {
         // SAFETY: so many results, and room for the elements.
-        unsafe { scatter(view(accs, n).iter().map(|acc| (self.finish)(*acc)), to, step) };
+        unsafe {
+            scatter(
+                view(accs, n).iter().map(|acc| (self.finish)(*acc)),
+                to,
+                step,
+            )
+        };
     }
 }
 
@@ -268,7 +299,15 @@ pub(crate) struct Arg<T, K, I, B> {
     pub types: PhantomData<fn(T) -> K>,
 }
 
-struct ArgAcross<'a, T, K, I, B>(Rows, i64, &'a mut [K], &'a mut [i64], &'a I, &'a B, PhantomData<T>);
+struct ArgAcross<'a, T, K, I, B>(
+    Rows,
+    i64,
+    &'a mut [K],
+    &'a mut [i64],
+    &'a I,
+    &'a B,
+    PhantomData<T>,
+);
 
 impl<T: Copy, K: Copy, I: Fn(T) -> K, B: Fn(K, K) -> bool> WithSimd for ArgAcross<'_, T, K, I, B> {
     type Output = ();
@@ -341,7 +380,15 @@ where
             let keys = state.add(rows.cols * size_of::<i64>());
             (view_mut(state, rows.cols), view_mut::<K>(keys, rows.cols))
         };
-        let across = ArgAcross::<T, _, _, _>(rows, first as i64, keys, places, &self.into, &self.better, PhantomData);
+        let across = ArgAcross::<T, _, _, _>(
+            rows,
+            first as i64,
+            keys,
+            places,
+            &self.into,
+            &self.better,
+            PhantomData,
+        );
         Arch::new().dispatch(across);
     }
 
@@ -349,14 +396,20 @@ where
         // SAFETY: as in `across`; there is a result per column.
         unsafe {
             let keys = view::<K>(state.add(width * size_of::<i64>()), width);
-            let pairs = keys.iter().copied().zip(view::<i64>(state, width).iter().copied());
+            let pairs = keys
+                .iter()
+                .copied()
+                .zip(view::<i64>(state, width).iter().copied());
             scatter(pairs, out, 1);
         }
     }
 
     unsafe fn place(&self, accs: *mut u8, n: usize, start: i64, step: i64) {
         // SAFETY: so many results.
-        for (i, acc) in unsafe { view_mut::<(K, i64)>(accs, n) }.iter_mut().enumerate() {
+        for (i, acc) in unsafe { view_mut::<(K, i64)>(accs, n) }
+            .iter_mut()
+            .enumerate()
+        {
             acc.1 += start + i as i64 * step;
         }
     }

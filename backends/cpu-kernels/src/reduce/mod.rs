@@ -11,8 +11,8 @@ use crate::par::Par;
 use fold::{Arg, Lanes};
 use pass::Call;
 use rustarr_interface::{
-    Args, AxisMask, Bool, Complex32, Complex64, DType, Element, Error, Kinds, Program, Reduce, Result, Scalar, dispatch,
-    f16,
+    Args, AxisMask, Bool, Complex32, Complex64, DType, Element, Error, Kinds, Program, Reduce,
+    Result, Scalar, dispatch, f16,
 };
 use std::marker::PhantomData;
 
@@ -117,8 +117,12 @@ fn by_kind(reduce: Reduce, dtype: DType, call: &Call<'_>) -> Result<()> {
         (Reduce::Prod, DType::F16) => inlined!(half(call), |a, b| a * b),
         (Reduce::Prod, DType::F32) => inlined!(same(call), |a: f32, b| a * b),
         (Reduce::Prod, DType::F64) => inlined!(same(call), |a: f64, b| a * b),
-        (Reduce::Prod, DType::C64) => inlined!(same(call), |a: Complex32, b| complex::multiply(a, b)),
-        (Reduce::Prod, DType::C128) => inlined!(same(call), |a: Complex64, b| complex::multiply(a, b)),
+        (Reduce::Prod, DType::C64) => {
+            inlined!(same(call), |a: Complex32, b| complex::multiply(a, b))
+        }
+        (Reduce::Prod, DType::C128) => {
+            inlined!(same(call), |a: Complex64, b| complex::multiply(a, b))
+        }
         (Reduce::Prod, _) => by_size!(wrapping_mul),
 
         (Reduce::Min, DType::F16) => inlined!(half(call), |a, b| maths::minimum(a, b)),
@@ -138,7 +142,8 @@ fn by_kind(reduce: Reduce, dtype: DType, call: &Call<'_>) -> Result<()> {
             let min = reduce == Reduce::ArgMin;
             let sign = if min { -1.0 } else { 1.0 };
             match dtype {
-                DType::Bool => inlined!(arg(call, integer::<u8>), move |x: Bool| (x.get() ^ min) as u8),
+                DType::Bool => inlined!(arg(call, integer::<u8>), move |x: Bool| (x.get() ^ min)
+                    as u8),
                 DType::F16 => inlined!(arg(call, float::<f32>), move |x: f16| widen(x) * sign),
                 DType::F32 => inlined!(arg(call, float::<f32>), move |x: f32| x * sign),
                 DType::F64 => inlined!(arg(call, float::<f64>), move |x: f64| x * sign as f64),

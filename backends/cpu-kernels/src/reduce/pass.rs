@@ -16,6 +16,9 @@ use rustarr_interface::{Args, AxisMask, Dims, Layout, Program, Result, Strides, 
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+/// Bytes of a row of accumulators at most, when walking across chunks.
+const ROW: usize = 1024;
+
 /// The arguments of a reduction.
 pub(super) struct Call<'a> {
     pub par: Par<'a>,
@@ -210,7 +213,8 @@ fn pass(
             }
         }
         Way::Across => {
-            let cols = domain.dims[axis].min(256);
+            // The rows of accumulators fit the first-level cache.
+            let cols = domain.dims[axis].min(ROW / fold.acc_size().max(4));
             Tile {
                 rows: (BLOCK / cols).min(domain.dims[last]),
                 cols,
@@ -441,7 +445,11 @@ impl<'a> Job<'a> {
                 Way::Across => self.fold.state_size(self.width),
                 Way::Along => 0,
             }),
-            values: Scratch::new(if self.chunk.len() > 1 { self.n * self.itemsize } else { 0 }),
+            values: Scratch::new(if self.chunk.len() > 1 {
+                self.n * self.itemsize
+            } else {
+                0
+            }),
         }
     }
 
@@ -460,10 +468,14 @@ impl<'a> Job<'a> {
         };
         let (place_step, step) = (self.place.strides[self.axis], self.out.strides[self.axis]);
         let accs = worker.results.ptr();
-        let to = self.sink.first.wrapping_offset(at * self.sink_size as isize);
+        let to = self
+            .sink
+            .first
+            .wrapping_offset(at * self.sink_size as isize);
         // SAFETY: the results of all cells are there; the sink has a place for each, which no other task writes.
         unsafe {
-            self.fold.place(accs, cells, place as i64, place_step as i64);
+            self.fold
+                .place(accs, cells, place as i64, place_step as i64);
             if self.sink.is_output {
                 self.fold.finish(accs, cells, to, step);
             } else {
@@ -476,7 +488,10 @@ impl<'a> Job<'a> {
         let slot = self.program.outs()[0];
         let results = worker.results.ptr();
         if let [n] = *self.chunk {
-            let tile = Tile { rows: cells, cols: n };
+            let tile = Tile {
+                rows: cells,
+                cols: n,
+            };
             // SAFETY: layouts lie within their buffers, and so does the tile; it is larger than the plan's room only
             // where the program is a load of dense tiles.
             unsafe { worker.machine.run(tile, &worker.at, &self.steps) };
@@ -565,7 +580,10 @@ impl<'a> Job<'a> {
         }
         worker.at = at;
         // SAFETY: the state has seen all `n` rows of so many columns, each of which has a result.
-        unsafe { self.fold.across_result(self.n, cells, state, worker.results.ptr()) };
+        unsafe {
+            self.fold
+                .across_result(self.n, cells, state, worker.results.ptr())
+        };
     }
 
     /// Moves to the `index`th position of the chunk's axes but the last `inner`.

@@ -10,19 +10,19 @@
 //!    smallest that needs as few chunks as the largest possible one; the axes before the cut axis each begin anew. So
 //!    every chunk is a rectangle of the domain, which can be walked along any axis.
 //! 2. Within a chunk of `n` values, *lane* `l` of [`LANES`] combines the values `l`, `l + LANES`, `l + 2 LANES`, ...
-//!    from left to right. Then, for `h` = 8, 4, 2, 1, lane `l < h` is combined with lane `l + h` on its right, if the
+//!    from left to right. Then, for `h` = 16, 8, 4, 2, 1, lane `l < h` is combined with lane `l + h` on its right, if the
 //!    chunk has as many values.
 //! 3. The chunks' results are combined pairwise: 0 with 1, 2 with 3, and so on, the last one staying alone where the
 //!    number is odd; and the results of that again, until one is left.
 //!
-//! The error of a sum of `n` values is at most about `CHUNK / LANES + 4 + log2(n / CHUNK)` roundings deep, close to that
-//! of NumPy's pairwise sum. There is no start value: a single -0 stays -0, and an infinite complex product stays
+//! The error of a sum of `n` values is at most about `CHUNK / LANES + 5 + log2(n / CHUNK)` roundings deep, like that of
+//! NumPy's pairwise sum. There is no start value: a single -0 stays -0, and an infinite complex product stays
 //! what it is.
 
 /// Most values of a chunk.
 pub(crate) const CHUNK: usize = 512;
 /// Lanes within a chunk.
-pub(crate) const LANES: usize = 16;
+pub(crate) const LANES: usize = 32;
 
 /// How reduced axes are cut into chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +120,9 @@ mod tests {
 
     #[test]
     fn pairs_are_neighbours() {
-        let mut places: Vec<String> = ["a", "b", "c", "d", "e", "f", "g"].map(String::from).to_vec();
+        let mut places: Vec<String> = ["a", "b", "c", "d", "e", "f", "g"]
+            .map(String::from)
+            .to_vec();
         pairwise(7, |to, left, right| {
             places[to] = match right {
                 Some(right) => format!("({}{})", places[left], places[right]),

@@ -2,7 +2,8 @@
 #![allow(dead_code)]
 
 use rustarr_interface::{
-    Args, AxisMask, Backend, Buffer, Code, DType, Kinds, Layout, Op, Operand, Program, Reduce, Scalar, Slot,
+    Args, AxisMask, Backend, Buffer, DType, Kinds, Layout, Op, Operand, Program, Reduce, Scalar,
+    Slot,
 };
 
 /// An array: elements in row-major order, and how they lie in a buffer.
@@ -68,15 +69,18 @@ pub fn same(a: &Scalar, b: &Scalar) -> bool {
         let z = s.to_complex();
         (z.re.is_nan(), z.im.is_nan())
     };
-    a.dtype() == b.dtype() && (a.bytes() == b.bytes() || match a.dtype() {
-        DType::Bool => (a.bytes()[0] != 0) == (b.bytes()[0] != 0),
-        d if d.is(Kinds::INEXACT) => {
-            let (x, y) = (a.to_complex(), b.to_complex());
-            let part = |p: f64, q: f64| p.to_bits() == q.to_bits() || (p.is_nan() && q.is_nan());
-            nan(a) == nan(b) && part(x.re, y.re) && part(x.im, y.im)
-        }
-        _ => false,
-    })
+    a.dtype() == b.dtype()
+        && (a.bytes() == b.bytes()
+            || match a.dtype() {
+                DType::Bool => (a.bytes()[0] != 0) == (b.bytes()[0] != 0),
+                d if d.is(Kinds::INEXACT) => {
+                    let (x, y) = (a.to_complex(), b.to_complex());
+                    let part =
+                        |p: f64, q: f64| p.to_bits() == q.to_bits() || (p.is_nan() && q.is_nan());
+                    nan(a) == nan(b) && part(x.re, y.re) && part(x.im, y.im)
+                }
+                _ => false,
+            })
 }
 
 #[track_caller]
@@ -108,7 +112,18 @@ impl Rng {
 
     /// A value of a dtype: mostly ordinary ones, some special.
     pub fn scalar(&mut self, dtype: DType) -> Scalar {
-        let special = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, 1e-300, 65504.0];
+        let special = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            1e300,
+            1e-300,
+            65504.0,
+        ];
         let real = |rng: &mut Rng| match rng.below(8) {
             0 => special[rng.below(special.len())],
             1 => (rng.unit() - 0.5) * 1e6,
@@ -136,20 +151,32 @@ impl Rng {
     }
 }
 
-/// One element through one instruction, by a one-element call: what a kernel does with its first element is checked by
-/// the reference functions of each test.
+/// The program of one operation on loads.
 pub fn program1(op: Op, dtype: DType) -> Program {
     let mut b = rustarr_interface::ProgramBuilder::new();
     let arity = op.info().arity;
     let args: Vec<Slot> = (0..arity)
-        .map(|k| b.load(if op == Op::Select && k == 0 { DType::Bool } else { dtype }))
+        .map(|k| {
+            b.load(if op == Op::Select && k == 0 {
+                DType::Bool
+            } else {
+                dtype
+            })
+        })
         .collect();
     let out = b.apply(op, &args).unwrap();
     b.finish(&[out]).unwrap()
 }
 
 /// Runs `program` over `shape`, with outputs of these layouts.
-pub fn map(host: &dyn Backend, program: &Program, shape: &[usize], inputs: &[Array], params: &[Scalar], outs: &[Layout]) -> Vec<Array> {
+pub fn map(
+    host: &dyn Backend,
+    program: &Program,
+    shape: &[usize],
+    inputs: &[Array],
+    params: &[Scalar],
+    outs: &[Layout],
+) -> Vec<Array> {
     let outputs: Vec<Array> = outs
         .iter()
         .enumerate()
@@ -169,8 +196,18 @@ pub fn map(host: &dyn Backend, program: &Program, shape: &[usize], inputs: &[Arr
 }
 
 /// Runs a reduction with an output of row-major layout.
-pub fn reduce(host: &dyn Backend, kind: Reduce, program: &Program, axes: AxisMask, shape: &[usize], inputs: &[Array]) -> Vec<Scalar> {
-    let kept: Vec<usize> = (0..shape.len()).filter(|&a| !axes.contains(a)).map(|a| shape[a]).collect();
+pub fn reduce(
+    host: &dyn Backend,
+    kind: Reduce,
+    program: &Program,
+    axes: AxisMask,
+    shape: &[usize],
+    inputs: &[Array],
+) -> Vec<Scalar> {
+    let kept: Vec<usize> = (0..shape.len())
+        .filter(|&a| !axes.contains(a))
+        .map(|a| shape[a])
+        .collect();
     let dtype = match kind {
         Reduce::ArgMin | Reduce::ArgMax => DType::I64,
         _ => program.out_dtype(0),
@@ -218,8 +255,4 @@ pub fn layouts(shape: &[usize]) -> Vec<(&'static str, Layout)> {
 /// Whether two indices of the layout are one element: not for outputs.
 pub fn repeats(layout: &Layout) -> bool {
     layout.may_self_overlap()
-}
-
-pub fn instr_count(program: &Program) -> usize {
-    program.instrs().iter().filter(|i| !matches!(i.code, Code::Load(_))).count()
 }

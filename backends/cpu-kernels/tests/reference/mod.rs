@@ -5,6 +5,7 @@ pub mod complex;
 
 use astro_float::{BigFloat, Consts, RoundingMode};
 use rustarr_cpu_kernels::maths;
+use std::f64::consts;
 
 const BITS: usize = 192;
 const RM: RoundingMode = RoundingMode::ToEven;
@@ -38,7 +39,7 @@ pub struct Worst {
 impl Worst {
     fn note(&mut self, ulp: f64, at: (f64, f64)) {
         self.points += 1;
-        if !(ulp <= self.ulp) {
+        if ulp > self.ulp || ulp.is_nan() {
             *self = Worst { ulp, at, ..*self };
         }
     }
@@ -194,11 +195,7 @@ impl Words {
             2 => self.unit() * 800.0,
             3 => (self.unit() * 30.0).exp2().copysign(self.unit()),
             4 => (1.0 + self.unit() * (-50.0 * self.unit().abs()).exp2()).copysign(self.unit()),
-            5 => {
-                (self.unit() * 1000.0).round()
-                    * std::f64::consts::FRAC_PI_2
-                    * (1.0 + self.unit() * 1e-15)
-            }
+            5 => (self.unit() * 1000.0).round() * consts::FRAC_PI_2 * (1.0 + self.unit() * 1e-15),
             6 => (self.unit() * 200.0).round() * 0.5,
             _ => self.unit(),
         }
@@ -214,9 +211,9 @@ const HARD: [f64; 23] = [
     1.7976931348623157e308,
     2.2250738585072014e-308,
     5e-324,
-    1.5707963267948966,
-    3.141592653589793,
-    0.7853981633974483,
+    consts::FRAC_PI_2,
+    consts::PI,
+    consts::FRAC_PI_4,
     274877906943.99997,
     274877906944.0,
     709.782712893384,
@@ -224,8 +221,8 @@ const HARD: [f64; 23] = [
     -708.3964185322641,
     710.4758600739439,
     0.35255620,
-    1.4142135623730951,
-    0.7071067811865476,
+    consts::SQRT_2,
+    consts::FRAC_1_SQRT_2,
     0.9999999999999999,
     1.0000000000000002,
     0.41421356237309503,

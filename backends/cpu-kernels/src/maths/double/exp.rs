@@ -6,7 +6,7 @@ use std::f64::consts::LOG2_E;
 
 /// log 2 in three parts.
 pub(in crate::maths) const LN2: [f64; 3] = [
-    0.6931471805599453,
+    std::f64::consts::LN_2,
     2.3190468138462996e-17,
     5.707708438416212e-34,
 ];

@@ -7,7 +7,7 @@ use crate::maths::real::{SHIFTER, poly};
 
 /// pi/2 in three parts.
 pub(in crate::maths) const HALF_PI: [f64; 3] = [
-    1.5707963267948966,
+    std::f64::consts::FRAC_PI_2,
     6.123233995736766e-17,
     -1.4973849048591698e-33,
 ];

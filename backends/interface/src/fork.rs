@@ -16,7 +16,7 @@
 //! In the child [`generation`] differs from the parent's: whoever caches threads compares it.
 //!
 //! Rules for callers: enter the guard before taking a lock; inside a section wait for
-//! nothing that a forking thread may hold (in Python: the GIL).
+//! nothing that a forking thread may hold (in Python: the GIL) but within [`paused`].
 //!
 //! `posix_spawn` and `vfork` run no handlers and need none. Systems without `fork` pay
 //! for the counters only.
@@ -89,6 +89,26 @@ impl Drop for Running {
     }
 }
 
+/// Runs `f` outside the sections this thread is in: for a wait, within a section, on something that a forking thread may
+/// hold (in Python: the GIL). A child forked meanwhile has none of this thread's work.
+pub fn paused<R>(f: impl FnOnce() -> R) -> R {
+    let depth = DEPTH.get();
+    if depth == 0 || WORKER.get() != 0 {
+        return f();
+    }
+    struct Resume(u32);
+    impl Drop for Resume {
+        fn drop(&mut self) {
+            enter(SECTION, FORKING | WAITINGS);
+            DEPTH.set(self.0);
+        }
+    }
+    DEPTH.set(0);
+    GATE.fetch_sub(SECTION, SeqCst);
+    let _resume = Resume(depth);
+    f()
+}
+
 /// A critical stretch in progress; ends when dropped.
 #[must_use = "the critical stretch ends when this is dropped"]
 pub struct Critical {
@@ -111,18 +131,18 @@ impl Drop for Critical {
 }
 
 /// Marks this thread as a pool's worker: its sections are its caller's.
-pub(crate) fn mark_worker() {
+pub fn mark_worker() {
     WORKER.set(generation());
 }
 
 /// Whether this thread was a worker of a pool that died with the parent process, that is,
 /// whether this process was forked from inside a task.
-pub(crate) fn orphaned() -> bool {
+pub fn orphaned() -> bool {
     !matches!(WORKER.get(), 0) && WORKER.get() != generation()
 }
 
 /// Whether this thread is a worker of a pool of this process.
-pub(crate) fn is_worker() -> bool {
+pub fn is_worker() -> bool {
     WORKER.get() != 0 && !orphaned()
 }
 
@@ -146,7 +166,7 @@ fn change(f: impl Fn(u64) -> Option<u64>) {
 }
 
 /// Registers the handlers, once. A plain flag: a `Once` could be inherited half done.
-pub(crate) fn install() {
+pub fn install() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
     if INSTALLED.load(SeqCst) || INSTALLED.swap(true, SeqCst) {
         return;

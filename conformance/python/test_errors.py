@@ -1,0 +1,116 @@
+"""Every failure is an exception that names the operation and the way out, and leaves nothing half-written."""
+
+import pytest
+
+import rustarr
+from rustarr import exceptions
+
+
+def test_types():
+    assert issubclass(rustarr.AxisError, ValueError) and issubclass(rustarr.AxisError, IndexError)
+    assert issubclass(rustarr.LinAlgError, ValueError)
+    assert issubclass(rustarr.PanicError, RuntimeError) and issubclass(rustarr.DeviceLostError, RuntimeError)
+    assert rustarr.linalg.LinAlgError is exceptions.LinAlgError
+
+
+def test_the_operation_and_its_operands_are_named(xp):
+    for call, kind, words in (
+        (lambda: xp.ones((2, 3)) + xp.ones(4), ValueError, ["add", "[2, 3]", "[4]"]),
+        (lambda: xp.sum(xp.ones(3), axis=3), rustarr.AxisError, ["sum", "axis 3", "1"]),
+        (lambda: xp.sum(xp.ones((3, 3)), axis=(0, 0)), rustarr.AxisError, ["twice"]),
+        (lambda: xp.reshape(xp.ones(6), (4, 2)), ValueError, ["reshape", "[6]", "[4, 2]"]),
+        (lambda: xp.sqrt(xp.ones(3)) @ xp.ones(2), ValueError, ["matmul", "[3]", "[2]"]),
+        (lambda: xp.bitwise_and(xp.ones(3), 1), TypeError, ["bitwise_and", "float"]),
+        (lambda: xp.ones(3)[5], IndexError, ["5", "3"]),
+        (lambda: xp.asarray([1], dtype=xp.uint8) + 256, OverflowError, ["256", "uint8"]),
+        (lambda: xp.asarray([2]) ** -1, ValueError, ["pow", "negative"]),
+        (lambda: xp.max(xp.zeros(0)), ValueError, ["max"]),
+        (lambda: xp.zeros(-1), ValueError, ["zeros", "negative"]),
+        (lambda: xp.concat([]), ValueError, ["concat"]),
+        (lambda: xp.isdtype(xp.int8, "number"), ValueError, ["number", "numeric"]),
+        (lambda: xp.meshgrid(xp.ones(2), indexing="ab"), ValueError, ["ab", "xy"]),
+        (lambda: xp.zeros(2, dtype="f9"), TypeError, ["f9", "float32"]),
+        (lambda: xp.zeros(2, device="tpu"), ValueError, ["tpu", "cpu-parallel"]),
+        (lambda: xp.zeros(2, device=3), TypeError, ["device", "int"]),
+    ):
+        with pytest.raises(kind) as caught:
+            call()
+        for word in words:
+            assert word in str(caught.value), (word, str(caught.value))
+
+
+def test_a_failed_write_leaves_the_target(xp):
+    x = xp.asarray([1, 2, 3], dtype=xp.int32)
+    for write in (
+        lambda: x.__setitem__([0, 5], 9),
+        lambda: x.__setitem__(slice(None), xp.asarray([1, 2], dtype=xp.int32)),
+        lambda: x.__setitem__(0, 2**40),
+        lambda: x.__setitem__(0, "a"),
+        lambda: x.__setitem__(0, 1j),
+    ):
+        with pytest.raises((IndexError, ValueError, OverflowError, TypeError)):
+            write()
+    assert x.tolist() == [1, 2, 3]
+
+
+def test_singular_matrices(xp):
+    singular = xp.asarray([[1.0, 2.0], [2.0, 4.0]], dtype=xp.float32)
+    for call in (
+        lambda: xp.linalg.inv(singular),
+        lambda: xp.linalg.solve(singular, singular),
+        lambda: xp.linalg.cholesky(-singular),
+    ):
+        with pytest.raises(rustarr.LinAlgError):
+            call().tolist()
+
+
+def test_too_much_memory(xp):
+    for shape in (2**62, (2**40, 2**40), (2**31, 2**31, 2)):
+        with pytest.raises((MemoryError, ValueError)):
+            xp.empty(shape)
+    # The next small operation works.
+    assert float(xp.sum(xp.ones(3))) == 3
+
+
+def test_a_memory_limit(xp):
+    name = xp.context.name
+    context = rustarr.Context(name, memory_limit=1 << 20)
+    limited = context.namespace
+    assert context.memory_info()["limit"] == 1 << 20
+    with pytest.raises(MemoryError):
+        limited.zeros(1 << 22, dtype=limited.int32).tolist()
+    assert int(limited.sum(limited.ones(10, dtype=limited.int32))) == 10
+    context.set_memory_limit(None)
+    assert limited.zeros(1 << 22, dtype=limited.int32).shape == (1 << 22,)
+
+
+def test_a_closed_context(xp):
+    context = rustarr.Context(xp.context.name)
+    x = context.namespace.ones(3)
+    context.close()
+    assert context.closed and "closed" in repr(context)
+    for call in (lambda: context.namespace.ones(3), lambda: x + 1):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+    assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_devices_do_not_mix(gpu):
+    x, y = gpu.ones(3, dtype=gpu.float32), rustarr.namespace("cpu-serial").ones(3, dtype="float32")
+    for call in (lambda: x + y, lambda: y * x, lambda: gpu.concat([x, y]), lambda: x.__iadd__(y)):
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert "wgpu" in str(caught.value) and "cpu-serial" in str(caught.value)
+    assert (x.to_device("cpu") + y).device == "cpu"
+    assert (y.to_device(x.device) + x).device == x.device
+
+
+def test_fallbacks_are_counted_warned_once_and_forbidden(gpu):
+    context = rustarr.Context("wgpu")
+    xp = context.namespace
+    with pytest.warns(rustarr.FallbackWarning, match="complex64"):
+        xp.exp(xp.ones(3, dtype=xp.complex64)).tolist()
+    assert context.stats()["fallbacks"] > 0
+    strict = rustarr.Context("wgpu", fallback="error").namespace
+    with pytest.raises((TypeError, NotImplementedError), match="fallback"):
+        strict.exp(strict.ones(3, dtype=strict.complex64)).tolist()
