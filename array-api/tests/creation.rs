@@ -222,16 +222,22 @@ fn matrices_of_coordinates() {
 fn coordinates_fuse_with_what_is_done_to_them() {
     let ctx = context(Defer::Always);
     let n = 100_000i64;
-    let line = ops::linspace(&ctx, Weak::Int(0), Weak::Int(n as i128), n + 1, None, true).unwrap();
-    let steps = ops::arange(&ctx, Weak::Int(n as i128 + 1), None, Weak::Int(1), None).unwrap();
-    let total = ops::sum(&ops::add(&line, &steps).unwrap(), None, None, false).unwrap();
+    // An array that is still held would be stored for its holder.
+    let lines = {
+        let line = ops::linspace(&ctx, Weak::Int(0), Weak::Int(n as i128), n + 1, None, true);
+        let steps = ops::arange(&ctx, Weak::Int(n as i128 + 1), None, Weak::Int(1), None);
+        ops::add(&line.unwrap(), &steps.unwrap()).unwrap()
+    };
+    let total = ops::sum(&lines, None, None, false).unwrap();
+    drop(lines);
     assert_eq!(floats(&total), [(n * (n + 1)) as f64]);
-    let eye = ops::eye(&ctx, 1000, None, 0, None).unwrap();
-    let lower = ops::tril(&ops::add(&eye, 1.0).unwrap(), 0).unwrap();
-    assert_eq!(
-        floats(&ops::sum(&lower, None, None, false).unwrap()),
-        [500_500.0 + 1000.0]
-    );
+    let lower = {
+        let eye = ops::eye(&ctx, 1000, None, 0, None).unwrap();
+        ops::tril(&ops::add(&eye, 1.0).unwrap(), 0).unwrap()
+    };
+    let total = ops::sum(&lower, None, None, false).unwrap();
+    drop(lower);
+    assert_eq!(floats(&total), [500_500.0 + 1000.0]);
     let stats = ctx.stats();
     assert_eq!((stats.maps, stats.reduces), (0, 2), "{stats:?}");
     assert!(stats.bytes_allocated < 10_000, "{stats:?}");
@@ -260,6 +266,13 @@ fn sizes_without_elements_may_be_large() {
             ops::tensordot(&y, &x, &[1, 2], &[0, 1]).unwrap().shape(),
             [0, 0]
         );
+        let (column, row) = ([1 << 40, 1], [1, 1 << 40]);
+        let one = ops::ones(&ctx, &[1, 1], None).unwrap();
+        let (a, b) = (
+            ops::broadcast_to(&one, &column).unwrap(),
+            ops::broadcast_to(&one, &row).unwrap(),
+        );
+        assert_eq!(kind(ops::add(&a, &b)), ErrorKind::Memory);
         let far = kind(ops::zeros(&ctx, &[usize::MAX, 0], None));
         assert_eq!(far, ErrorKind::Memory);
     }

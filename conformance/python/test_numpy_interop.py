@@ -132,7 +132,7 @@ def test_sequences(xp):
     assert xp.asarray([True, False]).dtype == xp.bool
     assert xp.asarray([1, True]).dtype == xp.int64
     assert xp.asarray([1, 2.5]).dtype == xp.__array_namespace_info__().default_dtypes()["real floating"]
-    assert xp.asarray([2**63, 1]).dtype == xp.uint64
+    assert xp.asarray([2**63]).dtype == xp.uint64
     for ragged in ([1, [2]], [[1], 2], [[1, 2], [3]], [[[1]], [2]], [[], 1], [xp.ones(2), xp.ones(3)]):
         with pytest.raises(ValueError):
             xp.asarray(ragged)

@@ -114,6 +114,18 @@ pub(crate) fn empty(ctx: &Context, dtype: DType, shape: &[usize]) -> Result<Arra
     Ok(Array::dense(ctx, dtype, shape, State::Buf(buffer)))
 }
 
+/// The bytes of a dense array.
+fn byte_size(name: &'static str, shape: &[usize], dtype: DType) -> Result<usize> {
+    let size = shape.iter().fold(1usize, |n, &d| n.saturating_mul(d));
+    if size <= isize::MAX as usize / dtype.itemsize() {
+        return Ok(size * dtype.itemsize());
+    }
+    Err(Error::memory(
+        name,
+        format!("an array of shape {shape:?} and dtype {dtype} is larger than memory can be"),
+    ))
+}
+
 /// Allocates the memory of a dense array.
 pub(crate) fn alloc(
     ctx: &Context,
@@ -121,16 +133,7 @@ pub(crate) fn alloc(
     shape: &[usize],
     name: &'static str,
 ) -> Result<Buffer> {
-    let bytes = shape
-        .iter()
-        .try_fold(dtype.itemsize(), |n, &d| n.checked_mul(d))
-        .filter(|&n| n <= isize::MAX as usize);
-    let Some(bytes) = bytes else {
-        return Err(Error::memory(
-            name,
-            format!("an array of shape {shape:?} and dtype {dtype} is larger than memory can be"),
-        ));
-    };
+    let bytes = byte_size(name, shape, dtype)?;
     let buffer = ctx.backend().alloc(bytes).map_err(|e| e.in_op(name))?;
     ctx.0
         .counts
@@ -148,7 +151,8 @@ fn record(
     ins: SmallVec<[In<'_>; 3]>,
 ) -> Result<Array> {
     ctx.check_open(name)?;
-    let size = shape.iter().fold(1usize, |n, &d| n.saturating_mul(d));
+    // Recorded or run, a result that cannot be is refused at the call.
+    let size = byte_size(name, &shape, dtype)? / dtype.itemsize();
     let domain = match (recipe, ins.first()) {
         (Recipe::Reduce(..), Some(In::Array(x, _))) => x.size(),
         _ => size,
@@ -401,7 +405,7 @@ pub(super) fn run_into(
         outputs,
         donated,
     };
-    let size: usize = plan.domain.iter().product();
+    let size = Layout::contiguous(&plan.domain).size();
     if size < policy::BLOCKING_ELEMENTS && root.ctx.0.eager_small {
         run_program(&root.ctx, root.name, root.recipe, &plan.program, args)
     } else {

@@ -465,21 +465,25 @@ pub fn tile(x: &Array, counts: &[i64]) -> Result<Array> {
         ));
     }
     let ndim = x.ndim().max(counts.len());
-    args::check_ndim(OP, 2 * ndim)?;
+    args::check_ndim(OP, ndim)?;
     let (mut layout, mut spread, mut shape) = (x.layout().clone(), Dims::new(), Dims::new());
     for _ in x.ndim()..ndim {
         layout = layout.insert_axis(0);
     }
     for a in 0..ndim {
-        let count = (a + counts.len())
-            .checked_sub(ndim)
-            .map_or(1, |i| counts[i] as usize);
-        let n = layout.shape()[2 * a];
-        layout = layout.insert_axis(2 * a);
-        spread.extend([count, n]);
+        let missing = ndim - counts.len();
+        let count = a.checked_sub(missing).map_or(1, |i| counts[i] as usize);
+        let n = layout.shape()[spread.len()];
+        // An axis in front of this one stands for the repeats, where there are any.
+        if count != 1 {
+            layout = layout.insert_axis(spread.len());
+            spread.push(count);
+        }
+        spread.push(n);
         shape.push(n.saturating_mul(count));
     }
     args::check_shape(OP, &shape, x.dtype())?;
+    args::check_ndim(OP, spread.len())?;
     reshaped(&dense(&x.view(layout.broadcast_to(&spread)?))?, &shape)
 }
 

@@ -1,11 +1,12 @@
 //! Elementwise programs over whole domains.
 
 use crate::interp::grid::Grid;
-use crate::interp::machine::{Domain, Machine, Plan, Walk};
+use crate::interp::machine::{Domain, Machine, Plan, Walk, address};
+use crate::interp::small::{self, Small};
 use crate::interp::tile::{self, Steps};
 use crate::par::Par;
 use crate::tasks;
-use rustarr_interface::{Args, Program, Result};
+use rustarr_interface::{Args, Operand, Program, Result};
 use smallvec::SmallVec;
 
 /// Runs a program over a domain, in tasks of about `grain` elements times instructions.
@@ -14,6 +15,9 @@ use smallvec::SmallVec;
 /// `Interrupted` if the user asked to stop; `Backend` for a fault of a kernel.
 pub fn map(par: Par<'_>, grain: usize, program: &Program, args: Args<'_>) -> Result<()> {
     if args.shape.contains(&0) {
+        return Ok(());
+    }
+    if small(program, &args) {
         return Ok(());
     }
     let domain = Domain::of_map(program, &args);
@@ -66,6 +70,34 @@ pub fn map(par: Par<'_>, grain: usize, program: &Program, args: Args<'_>) -> Res
             }
         },
     )
+}
+
+/// Runs a program over few dense elements, if that is what it is asked for.
+fn small(program: &Program, args: &Args<'_>) -> bool {
+    let n = args.shape.iter().product();
+    let dense = |o: &Operand<'_>| o.layout.is_contiguous();
+    if n > small::ELEMENTS
+        || args.donated.iter().any(Option::is_some)
+        || !args.outputs.iter().all(dense)
+    {
+        return false;
+    }
+    let mut small = Small::new();
+    let place = |k: usize| address(&args.outputs[k]);
+    // SAFETY: layouts lie within their buffers, and outputs overlap nothing unless they are donated.
+    if !unsafe { small.run(program, args, n, place) } {
+        return false;
+    }
+    for (k, &slot) in program.outs().iter().enumerate() {
+        let (from, to) = (small.value(slot), place(k));
+        if from != to.cast_const() {
+            // SAFETY: `n` elements each, which do not overlap.
+            unsafe {
+                std::ptr::copy_nonoverlapping(from, to, n * args.outputs[k].dtype.itemsize())
+            };
+        }
+    }
+    true
 }
 
 /// Lets threads share the addresses.

@@ -59,8 +59,8 @@ fn naive(op: Op, x: &[Scalar]) -> Scalar {
         DType::F64 => naive_real::<f64>(op, x),
         DType::C64 => naive_complex::<f32>(op, x),
         DType::C128 => naive_complex::<f64>(op, x),
-        DType::Bool => naive_int(op, x, 1, true),
-        int => naive_int(op, x, 8 * int.itemsize() as u32, !int.is(Kinds::SIGNED)),
+        DType::Bool => naive_int(op, x, 1),
+        int => naive_int(op, x, 8 * int.itemsize() as u32),
     }
 }
 
@@ -159,10 +159,10 @@ fn naive_real<T: maths::Real + rustarr_interface::Element>(op: Op, s: &[Scalar])
     }
 }
 
-fn naive_complex<T: maths::Real>(op: Op, s: &[Scalar]) -> Scalar
+fn naive_complex<T>(op: Op, s: &[Scalar]) -> Scalar
 where
+    T: maths::Real + rustarr_interface::Element,
     num_complex::Complex<T>: rustarr_interface::Element,
-    T: rustarr_interface::Element,
 {
     use maths::complex as m;
     type C<T> = num_complex::Complex<T>;
@@ -215,7 +215,7 @@ where
 }
 
 /// Integers (and `bool` as one unsigned bit) in 128 bits, cut to their width.
-fn naive_int(op: Op, s: &[Scalar], bits: u32, unsigned: bool) -> Scalar {
+fn naive_int(op: Op, s: &[Scalar], bits: u32) -> Scalar {
     let dtype = s[s.len() - 1].dtype();
     let x = s[0].to_i128();
     let y = s[s.len() - 1].to_i128();
@@ -225,7 +225,7 @@ fn naive_int(op: Op, s: &[Scalar], bits: u32, unsigned: bool) -> Scalar {
         int => dispatch!(int, int, T => Scalar::new(v as T), else unreachable!()),
     };
     let is_bool = dtype == DType::Bool;
-    let wide = |n: i128| unsigned && n >= bits as i128 || n < 0 || n >= bits as i128;
+    let wide = |n: i128| n < 0 || n >= bits as i128;
     match op {
         Op::Add if is_bool => b(x + y > 0),
         Op::Add => v(x + y),
@@ -398,7 +398,7 @@ fn every_layout_gives_what_the_dense_one_gives() {
                                 shape,
                                 &[a.clone(), b.clone()],
                                 &[],
-                                &[o_layout.clone()],
+                                std::slice::from_ref(&o_layout),
                             );
                             assert_same(&out[0].elements(host), &expected, &what);
                             // Nothing else was written.
@@ -535,8 +535,8 @@ fn fused_programs_give_the_bits_of_single_steps() {
         values.push(vec![param; n]);
         while b.len() < 24 {
             let x = rng.below(b.len()) as Slot;
-            let slot = if rng.below(4) == 0 {
-                b.cast(x, DType::ALL[rng.below(14)])
+            if rng.below(4) == 0 {
+                b.cast(x, DType::ALL[rng.below(14)]);
             } else {
                 let op = Op::TABLE[rng.below(Op::TABLE.len())].op;
                 let dtype = b.dtype(x);
@@ -550,9 +550,8 @@ fn fused_programs_give_the_bits_of_single_steps() {
                     args[0] = b.cast(x, DType::Bool);
                     args[1] = b.cast(args[1], dtype);
                 }
-                b.apply(op, &args).unwrap()
-            };
-            let _ = slot;
+                b.apply(op, &args).unwrap();
+            }
         }
         let last = b.len() as Slot - 1;
         let outs = [
@@ -628,14 +627,12 @@ fn donated_inputs_are_read_before_they_are_written() {
             };
             let mut b = ProgramBuilder::new();
             let (x, y) = (b.load(DType::I64), b.load(DType::I64));
-            let double = b.apply(Op::Add, &[x, x]).unwrap();
             let swap = b.finish(&[y, x]).unwrap();
             let mut b = ProgramBuilder::new();
             let (x2, y2) = (b.load(DType::I64), b.load(DType::I64));
             let sum = b.apply(Op::Add, &[x2, y2]).unwrap();
             let difference = b.apply(Op::Subtract, &[x2, y2]).unwrap();
             let both = b.finish(&[sum, difference]).unwrap();
-            let _ = double;
             for (program, f) in [
                 (&swap, (|a, b| (b, a)) as fn(i64, i64) -> (i64, i64)),
                 (&both, |a, b| (a + b, a - b)),

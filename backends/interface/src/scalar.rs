@@ -111,8 +111,8 @@ impl Scalar {
                     else self.to_f64() as f32),
             }),
             DType::F64 => Scalar::new(self.to_f64()),
-            // The parts one by one: an integer becomes its nearest float32, without a float64 between.
             DType::C64 => {
+                // An integer is rounded once: through float64 it would be twice.
                 let re = self.cast(DType::F32).get().unwrap_or_default();
                 Scalar::new(Complex32::new(re, self.to_complex().im as f32))
             }

@@ -147,7 +147,7 @@ fn real<T: Real + Element>(op: Op, b: Block) {
         Op::SignBit => map1!(b, x: T => Bool::from(maths::signbit(x))),
         Op::IsFinite => map1!(b, x: T => Bool::from(x.abs() < T::infinity())),
         Op::IsInf => map1!(b, x: T => Bool::from(x.abs() == T::infinity())),
-        Op::IsNan => map1!(b, x: T => Bool::from(x != x)),
+        Op::IsNan => map1!(b, x: T => Bool::from(x.is_nan())),
 
         Op::Equal => map2!(b, x, y: T => Bool::from(x == y)),
         Op::NotEqual => map2!(b, x, y: T => Bool::from(x != y)),
@@ -320,7 +320,7 @@ where
         Op::IsInf => {
             map1!(b, x: C<T> => Bool::from((x.re.abs() == T::infinity()) | (x.im.abs() == T::infinity())))
         }
-        Op::IsNan => map1!(b, x: C<T> => Bool::from((x.re != x.re) | (x.im != x.im))),
+        Op::IsNan => map1!(b, x: C<T> => Bool::from(x.re.is_nan() | x.im.is_nan())),
         Op::Equal => map2!(b, x, y: C<T> => Bool::from((x.re == y.re) & (x.im == y.im))),
         Op::NotEqual => map2!(b, x, y: C<T> => Bool::from((x.re != y.re) | (x.im != y.im))),
         Op::LogicalAnd => map2!(b, x, y: C<T> => Bool::from(truth(x) & truth(y))),
@@ -444,12 +444,7 @@ fn half(op: Op, b: Block) {
         let part = b.part(start, PIECE, 2, out_size);
         let n = part.len();
         for (k, wide) in wide[..arity].iter_mut().enumerate() {
-            map(
-                part.arg::<f16>(k),
-                &mut wide[..n],
-                #[inline(always)]
-                |x| widen(x),
-            );
+            map(part.arg::<f16>(k), &mut wide[..n], widen);
         }
         let args = [
             wide[0].as_ptr().cast(),
@@ -460,12 +455,7 @@ fn half(op: Op, b: Block) {
             let result = wide[2].as_mut_ptr().cast();
             // SAFETY: at most two arguments and the result are three distinct arrays of `n` or more elements.
             real::<f32>(op, unsafe { Block::new(args, result, n) });
-            map(
-                &wide[2][..n],
-                part.out(),
-                #[inline(always)]
-                |x| narrow(x),
-            );
+            map(&wide[2][..n], part.out(), narrow);
         } else {
             // SAFETY: as above; the result is the part's own, of `bool`.
             real::<f32>(op, unsafe {

@@ -68,10 +68,17 @@ cast!(Complex64 => Complex32, x => Complex32::new(x.re as f32, x.im as f32));
 /// # Safety
 /// The block's first argument holds elements of `from`, its result of `to`.
 pub(crate) unsafe fn cast(from: DType, to: DType, block: Block) {
-    fn row<A: Copy>(to: DType, block: Block)
+    fn row<A>(to: DType, block: Block)
     where
-        A: Cast<Bool> + Cast<i8> + Cast<i16> + Cast<i32> + Cast<i64> + Cast<u8> + Cast<u16>,
-        A: Cast<u32>
+        A: Copy
+            + Cast<Bool>
+            + Cast<i8>
+            + Cast<i16>
+            + Cast<i32>
+            + Cast<i64>
+            + Cast<u8>
+            + Cast<u16>
+            + Cast<u32>
             + Cast<u64>
             + Cast<f16>
             + Cast<f32>

@@ -143,7 +143,7 @@ impl Domain {
 }
 
 /// Whether every index is the same element.
-fn is_constant(layout: &Layout) -> bool {
+pub(crate) fn is_constant(layout: &Layout) -> bool {
     layout
         .shape()
         .iter()
@@ -160,8 +160,8 @@ enum Step {
     Load(usize, bool),
     /// Coordinates, by their walk.
     Iota(usize),
-    Cast,
-    Apply(Op),
+    /// A cast or an operation.
+    Compute,
 }
 
 /// A program's instructions with registers for their values, and where its inputs are. Shared by all threads of a call.
@@ -221,8 +221,7 @@ impl<'a> Plan<'a> {
                     iotas += 1;
                     Step::Iota(iotas - 1)
                 }
-                Code::Cast => Step::Cast,
-                Code::Apply(op) => Step::Apply(op),
+                Code::Cast | Code::Apply(_) => Step::Compute,
             };
             let constant = matches!(step, Step::Constant);
             let reused = if constant { None } else { free.pop() };
@@ -257,8 +256,56 @@ impl<'a> Plan<'a> {
 
     /// Elements times instructions of a tile of one element: what the work is measured in.
     pub fn weight(&self) -> usize {
-        let counts = |s: &(Step, u16)| matches!(s.0, Step::Cast | Step::Apply(_)) as usize;
+        let counts = |s: &(Step, u16)| matches!(s.0, Step::Compute) as usize;
         self.steps.iter().map(counts).sum::<usize>().max(1)
+    }
+}
+
+/// Runs one instruction that computes, over `n` elements whose earlier values are at `values`.
+///
+/// # Safety
+/// The values that the instruction takes are blocks of `n` elements of their slots' dtypes; `to` has room for the
+/// result's, aligned, and overlaps none of them.
+#[inline]
+pub(crate) unsafe fn compute(
+    program: &Program,
+    slot: usize,
+    values: &[*const u8],
+    to: *mut u8,
+    n: usize,
+) {
+    let instrs = program.instrs();
+    let instr = &instrs[slot];
+    let args = instr
+        .args
+        .map(|a| values.get(a as usize).copied().unwrap_or(ptr::null()));
+    let of = |k: usize| instrs[instr.args[k] as usize].dtype;
+    // SAFETY: the caller's promise; the program is verified, so the dtypes are those that the operation takes.
+    unsafe {
+        let block = Block::new(args, to, n);
+        match instr.code {
+            Code::Apply(Op::Select) => apply(Op::Select, of(1), block),
+            Code::Apply(op) => apply(op, of(0), block),
+            Code::Cast => cast(of(0), instr.dtype, block),
+            code => unreachable!("{code:?} computes nothing"),
+        }
+    }
+}
+
+/// Writes `n` copies of the element at `from`, whatever its alignment.
+///
+/// # Safety
+/// `to` has room for them and is aligned.
+pub(crate) unsafe fn fill(itemsize: usize, from: *const u8, to: *mut u8, n: usize) {
+    let one = Steps { row: 0, col: 0 };
+    let rest = Tile {
+        rows: 1,
+        cols: n - 1,
+    };
+    // SAFETY: the first element is written, then read to write the others.
+    unsafe {
+        ptr::copy_nonoverlapping(from, to, itemsize);
+        tile::copy(itemsize, rest, to, one, to.add(itemsize), rest.dense());
     }
 }
 
@@ -294,16 +341,8 @@ impl<'a> Machine<'a> {
                     Code::Param(n) => plan.params[n as usize].bytes().as_ptr(),
                     _ => unreachable!("only loads and parameters are constant"),
                 };
-                let size = instr.dtype.itemsize();
-                // SAFETY: `from` has one element, whatever its alignment, and the register room for one.
-                unsafe { ptr::copy_nonoverlapping(from, to, size) };
-                let (one, rest) = (Steps { row: 0, col: 0 }, plan.room - 1);
-                let tile = Tile {
-                    rows: 1,
-                    cols: rest,
-                };
-                // SAFETY: the register has room for `room` elements; its first is read and the others are written.
-                unsafe { tile::copy(size, tile, to, one, to.add(size), tile.dense()) };
+                // SAFETY: the register has room for `room` elements.
+                unsafe { fill(instr.dtype.itemsize(), from, to, plan.room) };
                 machine.values[slot] = to;
             }
         }
@@ -364,22 +403,10 @@ impl<'a> Machine<'a> {
                     unsafe { tile::iota(dtype, tile, at[k], steps[k], to) };
                     to
                 }
-                Step::Cast | Step::Apply(_) => {
-                    let args = instr
-                        .args
-                        .map(|a| self.values.get(a as usize).copied().unwrap_or(ptr::null()));
-                    // SAFETY: arguments are the values of earlier slots, which hold the tile in their dtype and whose
-                    // registers are not reused before their last use; the result is apart from them.
-                    let block = unsafe { Block::new(args, to, n) };
-                    let of = |k: usize| plan.program.instrs()[instr.args[k] as usize].dtype;
-                    // SAFETY: the program is verified, so the dtypes are those that the operation takes.
-                    unsafe {
-                        match step {
-                            Step::Apply(Op::Select) => apply(Op::Select, of(1), block),
-                            Step::Apply(op) => apply(op, of(0), block),
-                            _ => cast(of(0), dtype, block),
-                        }
-                    }
+                Step::Compute => {
+                    // SAFETY: the values of earlier slots hold the tile in their dtype, and their registers are not reused
+                    // before their last use; the result is apart from them and has room for the tile.
+                    unsafe { compute(plan.program, slot, &self.values, to, n) };
                     to
                 }
             };

@@ -7,4 +7,5 @@ pub(crate) mod half;
 pub(crate) mod lanes;
 pub(crate) mod machine;
 pub(crate) mod scratch;
+pub(crate) mod small;
 pub(crate) mod tile;

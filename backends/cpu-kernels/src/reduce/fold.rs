@@ -138,10 +138,7 @@ impl<T: Copy, A: Copy, I: Fn(T) -> A, F: Fn(A, A) -> A> WithSimd for Along<'_, T
             // SAFETY: there is a result per row.
             let row: &[T] = unsafe { rows.row(r) };
             *out = if let Some((first, rest)) = row.split_first_chunk::<LANES>() {
-                let mut acc = first.map(
-                    #[inline(always)]
-                    |x| into(x),
-                );
+                let mut acc = first.map(into);
                 let (body, tail) = rest.as_chunks::<LANES>();
                 for values in body {
                     for l in 0..LANES {

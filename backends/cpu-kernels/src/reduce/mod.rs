@@ -117,23 +117,19 @@ fn by_kind(reduce: Reduce, dtype: DType, call: &Call<'_>) -> Result<()> {
         (Reduce::Prod, DType::F16) => inlined!(half(call), |a, b| a * b),
         (Reduce::Prod, DType::F32) => inlined!(same(call), |a: f32, b| a * b),
         (Reduce::Prod, DType::F64) => inlined!(same(call), |a: f64, b| a * b),
-        (Reduce::Prod, DType::C64) => {
-            inlined!(same(call), |a: Complex32, b| complex::multiply(a, b))
-        }
-        (Reduce::Prod, DType::C128) => {
-            inlined!(same(call), |a: Complex64, b| complex::multiply(a, b))
-        }
+        (Reduce::Prod, DType::C64) => same::<Complex32>(call, complex::multiply),
+        (Reduce::Prod, DType::C128) => same::<Complex64>(call, complex::multiply),
         (Reduce::Prod, _) => by_size!(wrapping_mul),
 
-        (Reduce::Min, DType::F16) => inlined!(half(call), |a, b| maths::minimum(a, b)),
-        (Reduce::Min, DType::F32) => inlined!(same(call), |a: f32, b| maths::minimum(a, b)),
-        (Reduce::Min, DType::F64) => inlined!(same(call), |a: f64, b| maths::minimum(a, b)),
+        (Reduce::Min, DType::F16) => half(call, maths::minimum),
+        (Reduce::Min, DType::F32) => same::<f32>(call, maths::minimum),
+        (Reduce::Min, DType::F64) => same::<f64>(call, maths::minimum),
         (Reduce::Min, int) => dispatch!(int, int,
             T => inlined!(same(call), |a: T, b| if b < a { b } else { a }), else illegal()),
 
-        (Reduce::Max, DType::F16) => inlined!(half(call), |a, b| maths::maximum(a, b)),
-        (Reduce::Max, DType::F32) => inlined!(same(call), |a: f32, b| maths::maximum(a, b)),
-        (Reduce::Max, DType::F64) => inlined!(same(call), |a: f64, b| maths::maximum(a, b)),
+        (Reduce::Max, DType::F16) => half(call, maths::maximum),
+        (Reduce::Max, DType::F32) => same::<f32>(call, maths::maximum),
+        (Reduce::Max, DType::F64) => same::<f64>(call, maths::maximum),
         (Reduce::Max, int) => dispatch!(int, int,
             T => inlined!(same(call), |a: T, b| if b > a { b } else { a }), else illegal()),
 

@@ -5,10 +5,11 @@
 //! them where the cells do (`across`). Each way gives the same bits.
 
 use super::fold::{Fold, Rows};
-use super::tree::{Chunks, pairwise};
+use super::tree::{CHUNK, Chunks, pairwise};
 use crate::interp::grid::Grid;
 use crate::interp::machine::{BLOCK, Domain, Machine, Plan, Walk, address, source_layouts};
 use crate::interp::scratch::Scratch;
+use crate::interp::small::{self, Small};
 use crate::interp::tile::{Steps, Tile};
 use crate::par::Par;
 use crate::tasks;
@@ -48,6 +49,9 @@ struct Sink {
 pub(super) fn run(call: &Call<'_>, fold: &dyn Fold) -> Result<()> {
     let shape = call.args.shape;
     let output = &call.args.outputs[0];
+    if small(call, fold) {
+        return Ok(());
+    }
     let reduced: SmallVec<[usize; 4]> = (0..shape.len())
         .filter(|&a| call.axes.contains(a) && shape[a] > 1)
         .collect();
@@ -131,6 +135,37 @@ pub(super) fn run(call: &Call<'_>, fold: &dyn Fold) -> Result<()> {
         unsafe { fold.finish(accs, len, to.wrapping_add(at * itemsize), step) };
     }
     Ok(())
+}
+
+/// Reduces few dense elements to one, which is a single chunk, if that is what is asked for.
+fn small(call: &Call<'_>, fold: &dyn Fold) -> bool {
+    #[repr(align(64))]
+    struct Acc([u8; 64]);
+
+    let args = &call.args;
+    let n: usize = args.shape.iter().product();
+    if n > small::ELEMENTS.min(CHUNK) || args.outputs[0].layout.size() != 1 {
+        return false;
+    }
+    let mut small = Small::new();
+    // SAFETY: input layouts lie within their buffers, and nothing is wanted elsewhere.
+    if !unsafe { small.run(call.program, args, n, |_| std::ptr::null_mut()) } {
+        return false;
+    }
+    let row = Rows {
+        first: small.value(call.program.outs()[0]),
+        step: 0,
+        rows: 1,
+        cols: n,
+    };
+    let mut acc = Acc([0; 64]);
+    let acc = acc.0.as_mut_ptr();
+    // SAFETY: the value has `n` elements, the accumulator at most 16 bytes, and the output one element.
+    unsafe {
+        fold.along(row, acc);
+        fold.finish(acc, 1, address(&args.outputs[0]), 0);
+    }
+    true
 }
 
 /// The two ways through a cell's values.
