@@ -154,9 +154,16 @@ impl Array {
 
     /// Other elements of the same base; read-only if this array is.
     ///
-    /// The layout must stay inside the base, as every layout derived from this array's own does.
+    /// # Panics
+    /// If the layout leaves the base, which none derived from this array's own does: everything below
+    /// relies on it.
     pub fn view(&self, layout: Layout) -> Array {
-        debug_assert!(layout.extent().is_none_or(|(_, hi)| hi <= self.base.len));
+        let inside = |(lo, hi)| lo < hi && hi <= self.base.len;
+        assert!(
+            layout.extent().is_none_or(inside),
+            "{layout:?} leaves the {} elements that it is to view",
+            self.base.len
+        );
         Array {
             layout,
             ..self.clone()

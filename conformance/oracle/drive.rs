@@ -52,8 +52,23 @@ struct Machine<'a> {
     exports: BTreeMap<u32, Arc<Export>>,
 }
 
-/// What a program did: the bytes of every live array at the end, NaNs made one.
-pub type Trace = BTreeMap<u32, Vec<u8>>;
+/// What a program did.
+#[derive(Clone, Default)]
+pub struct Trace {
+    /// The bytes of every live array at the end, NaNs made one.
+    pub arrays: BTreeMap<u32, Vec<u8>>,
+    /// How many elements these are, and of how many the oracle could say nothing.
+    pub coverage: Coverage,
+}
+
+/// How much a run has compared.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Coverage {
+    /// Elements compared with the oracle.
+    pub elements: usize,
+    /// Those among them that may have any value.
+    pub free: usize,
+}
 
 fn one_value(dtype: DType, value: Value) -> Vec<u8> {
     encode(dtype, &[value])
@@ -368,7 +383,7 @@ pub fn run(contexts: &[Context], program: &[Step]) -> std::result::Result<Trace,
     for (i, step) in program.iter().enumerate() {
         let Ok(want) = model.step(step) else {
             // A shortened program may name what is no longer made.
-            return Ok(Trace::new());
+            return Ok(Trace::default());
         };
         let got = caught(|| machine.step(step))
             .map_err(|panic| format!("step {i}, {step:?}: {panic}"))?;
@@ -377,14 +392,17 @@ pub fn run(contexts: &[Context], program: &[Step]) -> std::result::Result<Trace,
             .observe(&model, step)
             .map_err(|e| format!("step {i}, {step:?}: {e}"))?;
     }
-    let mut trace = Trace::new();
+    let mut trace = Trace::default();
     for (id, want) in &model.arrays {
         let got = &machine.arrays[id];
         let bytes = caught(|| got.to_bytes())
             .map_err(|panic| format!("reading array {id}: {panic}"))?
             .map_err(|e| format!("reading array {id}: {e}"))?;
         compare(*id, want, got, &bytes)?;
-        trace.insert(*id, canonical(want.dtype(), bytes));
+        let free = want.values().iter().filter(|v| **v == Value::Any).count();
+        trace.coverage.elements += want.size();
+        trace.coverage.free += free;
+        trace.arrays.insert(*id, canonical(want.dtype(), bytes));
     }
     Ok(trace)
 }
@@ -437,28 +455,26 @@ pub struct Config {
 ///
 /// # Errors
 /// The name of the configuration and what differs.
-pub fn run_all(configs: &[Config], program: &[Step]) -> std::result::Result<(), String> {
+pub fn run_all(configs: &[Config], program: &[Step]) -> std::result::Result<Coverage, String> {
     let mut traces: BTreeMap<u32, (&str, Trace)> = BTreeMap::new();
+    let mut coverage = Coverage::default();
     for config in configs {
         let trace = run(&config.contexts, program).map_err(|e| format!("{}: {e}", config.name))?;
-        match traces.get(&config.group) {
-            None => {
-                traces.insert(config.group, (&config.name, trace));
-            }
-            Some((name, first)) => {
-                for (id, bytes) in first {
-                    if trace.get(id) != Some(bytes) {
-                        return Err(format!(
-                            "array {id} has other bits in {name} ({bytes:?}) and in {} ({:?})",
-                            config.name,
-                            trace.get(id)
-                        ));
-                    }
-                }
+        coverage = trace.coverage;
+        let (name, first) = traces
+            .entry(config.group)
+            .or_insert_with(|| (&config.name, trace.clone()));
+        for (id, want) in &first.arrays {
+            let got = trace.arrays.get(id);
+            if got != Some(want) {
+                return Err(format!(
+                    "array {id} has other bits in {name} ({want:?}) and in {} ({got:?})",
+                    config.name
+                ));
             }
         }
     }
-    Ok(())
+    Ok(coverage)
 }
 
 /// The shortest program that still fails, found by leaving out steps, and how it fails.
@@ -476,7 +492,7 @@ pub fn shrink(configs: &[Config], program: &[Step]) -> (Vec<Step>, String) {
                 Err(e) => {
                     (program, failure, shorter) = (candidate, e, true);
                 }
-                Ok(()) => start += size,
+                Ok(_) => start += size,
             }
         }
         if size == 1 && !shorter {

@@ -14,6 +14,7 @@ pub type Id = u32;
 
 /// A view of an array, as basic indexing and the view functions make them.
 #[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs)]
 pub enum ViewKind {
     /// `len` elements from `start` in steps of `step` along `axis`.
     Slice {

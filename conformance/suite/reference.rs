@@ -5,7 +5,7 @@
 //! the last place off on a CPU; on a device the operation table's own bound holds.
 
 use crate::oracle::value::{
-    Value, int_range, largest, round, spacing, uncertain, uncertain_complex, width, wrap,
+    Value, largest, round, spacing, uncertain, uncertain_complex, width, wrap,
 };
 use half::f16;
 use num_complex::Complex64;
@@ -292,9 +292,13 @@ fn complex_pow(a: Complex64, b: Complex64) -> Value {
             Value::Any
         };
     }
-    // The error of the logarithm grows with the exponent.
-    let turns = (b * a.ln()).norm();
-    about(C * (2 + turns.min(1e6) as u32), (b * a.ln()).exp())
+    // The error of the logarithm grows with the exponent; far out only over- and underflow are left.
+    let turns = b * a.ln();
+    if turns.is_finite() && turns.norm() < 300.0 {
+        about(C * (2 + turns.norm() as u32), turns.exp())
+    } else {
+        Value::Any
+    }
 }
 
 fn complex_expm1(a: Complex64) -> Complex64 {
@@ -480,10 +484,4 @@ pub fn legal_dtypes(op: Op) -> impl Iterator<Item = DType> {
 /// Whether an operation of integers refuses this exponent.
 pub fn refuses_exponent(op: Op, dtype: DType, exponent: &Value) -> bool {
     op == Op::Pow && dtype.is(Kinds::SIGNED) && matches!(exponent, Value::Int(n) if *n < 0)
-}
-
-/// The identity and the extremes of an integer dtype, for inputs.
-pub fn extremes(dtype: DType) -> [i128; 2] {
-    let (low, high) = int_range(dtype);
-    [low, high]
 }

@@ -1,24 +1,60 @@
-//! The backends under test.
+//! The backends under test: all that are registered.
 
 use super::reference::Place;
-use rustarr::{Context, ContextOptions, Defer};
-use rustarr_interface::Backend;
-use std::sync::{Arc, LazyLock};
+use rustarr::{Context, Defer};
+use rustarr_backends::{ContextSpec, open};
+use std::sync::LazyLock;
 
 /// One way to compute.
 pub struct Target {
     /// For messages.
     pub name: String,
-    /// Its context.
+    /// How its contexts are opened.
+    pub spec: ContextSpec,
+    /// One context, which tests share: its counters belong to nobody.
     pub ctx: Context,
     /// Where results are computed, which decides how exact they are.
     pub place: Place,
-    /// Whether everything is recorded first, however small.
-    pub deferred: bool,
 }
 
 /// The environment variable that says that there is no GPU to test, not even a software one.
 pub const NO_GPU: &str = "RUSTARR_TEST_NO_GPU";
+
+impl Target {
+    fn new(spec: ContextSpec) -> Target {
+        let mut name = spec.name();
+        if let Some(threads) = spec.threads {
+            name += &format!(" with {threads} threads");
+        }
+        if spec.defer == Some(Defer::Always) {
+            name += ", deferred";
+        }
+        let ctx = open(&spec).unwrap_or_else(|e| {
+            panic!("{e}\nWhere there is no GPU, not even a software one, set {NO_GPU}=1.")
+        });
+        let host = ctx.backend().caps().host_visible;
+        let place = if host { Place::Cpu } else { Place::Device };
+        Target {
+            name,
+            spec,
+            ctx,
+            place,
+        }
+    }
+
+    /// Whether everything is recorded first, however small.
+    pub fn is_deferred(&self) -> bool {
+        self.spec.defer == Some(Defer::Always)
+    }
+
+    /// A context of its own, with counters and a memory limit of its own.
+    ///
+    /// # Panics
+    /// If it cannot be opened a second time.
+    pub fn fresh(&self) -> Context {
+        open(&self.spec).unwrap_or_else(|e| panic!("{}: {e}", self.name))
+    }
+}
 
 /// Every backend in every setting that must not change a result: as it is, and recording everything with tasks
 /// as small as can be; the parallel one with several numbers of threads.
@@ -27,23 +63,27 @@ pub const NO_GPU: &str = "RUSTARR_TEST_NO_GPU";
 /// If there is no GPU adapter, unless [`NO_GPU`] is 1: a missing one is a failure, not a skip.
 pub fn targets() -> &'static [Target] {
     static TARGETS: LazyLock<Vec<Target>> = LazyLock::new(|| {
+        let no_gpu = std::env::var(NO_GPU).is_ok_and(|v| v == "1");
         let mut targets = Vec::new();
-        for deferred in [false, true] {
-            let grain = deferred.then_some(1);
-            targets.push(target("cpu-serial", serial(grain), Place::Cpu, deferred));
-            for threads in [1, 2, 3, 8] {
-                let name = format!("cpu-parallel with {threads} threads");
-                targets.push(target(
-                    &name,
-                    parallel(threads, grain),
-                    Place::Cpu,
-                    deferred,
-                ));
+        for backend in rustarr_backends::backends() {
+            if backend == "wgpu" && no_gpu {
+                continue;
             }
-        }
-        if let Some(gpu) = gpu() {
-            for deferred in [false, true] {
-                targets.push(target("wgpu", gpu.clone(), Place::Device, deferred));
+            let threads: &[Option<usize>] = match backend {
+                "cpu-parallel" => &[Some(1), Some(2), Some(3), Some(8)],
+                _ => &[None],
+            };
+            for &threads in threads {
+                for (defer, grain) in [(Defer::Auto, None), (Defer::Always, Some(1))] {
+                    targets.push(Target::new(ContextSpec {
+                        backend: Some(backend.to_owned()),
+                        threads,
+                        defer: Some(defer),
+                        grain,
+                        allow_software: Some(true),
+                        ..ContextSpec::default()
+                    }));
+                }
             }
         }
         targets
@@ -56,54 +96,17 @@ pub fn cpu_targets() -> impl Iterator<Item = &'static Target> {
     targets().iter().filter(|t| t.place == Place::Cpu)
 }
 
-fn target(name: &str, primary: Arc<dyn Backend>, place: Place, deferred: bool) -> Target {
-    let host = if primary.caps().host_visible {
-        primary.clone()
-    } else {
-        serial(None)
-    };
-    let defer = if deferred { Defer::Always } else { Defer::Auto };
-    let options = ContextOptions {
-        defer,
-        ..ContextOptions::default()
-    };
-    let name = if deferred {
-        format!("{name}, deferred")
-    } else {
-        name.to_owned()
-    };
-    let ctx = Context::new(&name, primary, host, options);
-    Target {
-        name,
-        ctx,
-        place,
-        deferred,
-    }
-}
-
-/// A serial backend; `grain` is the size of its steps.
-pub fn serial(grain: Option<usize>) -> Arc<dyn Backend> {
-    Arc::new(rustarr_serial::open(grain, None))
-}
-
-/// A parallel backend.
+/// A context of a CPU backend.
 ///
 /// # Panics
-/// If the pool cannot be made.
-pub fn parallel(threads: usize, grain: Option<usize>) -> Arc<dyn Backend> {
-    Arc::new(rustarr_parallel::open(Some(threads), None, grain, None).expect("a pool"))
-}
-
-fn gpu() -> Option<Arc<dyn Backend>> {
-    if std::env::var(NO_GPU).is_ok_and(|v| v == "1") {
-        return None;
-    }
-    let choice = rustarr_wgpu::Choice {
-        allow_software: true,
-        ..rustarr_wgpu::Choice::default()
+/// If it cannot be opened.
+pub fn cpu(backend: &str, threads: Option<usize>, defer: Defer, grain: Option<usize>) -> Context {
+    let spec = ContextSpec {
+        backend: Some(backend.to_owned()),
+        threads,
+        defer: Some(defer),
+        grain,
+        ..ContextSpec::default()
     };
-    match rustarr_wgpu::WgpuBackend::open(&choice, None) {
-        Ok(backend) => Some(backend),
-        Err(e) => panic!("no adapter ({e}); install a Vulkan driver, or set {NO_GPU}=1"),
-    }
+    open(&spec).unwrap_or_else(|e| panic!("{backend}: {e}"))
 }

@@ -186,20 +186,17 @@ fn memories_do_not_mix() {
         [2.0, 4.0]
     );
     // A Python scalar never meets the wrong memory.
-    // (The device is shared with tests that run beside this one: one clean try is proof.)
-    let clean = (0..50).any(|_| {
-        gpu.ctx.reset_stats();
-        ops::add(&b, 2.0).unwrap().realise().unwrap();
-        gpu.ctx.stats().bytes_transferred == 0
-    });
-    assert!(clean);
+    let ctx = gpu.fresh();
+    let b = make(&ctx);
+    ctx.reset_stats();
+    ops::add(&b, 2.0).unwrap().realise().unwrap();
+    assert_eq!(ctx.stats().bytes_transferred, 0);
 }
 
 #[test]
 fn a_closed_context_refuses_and_its_arrays_can_be_read() {
     for target in targets() {
-        let (backend, host) = (target.ctx.backend().clone(), target.ctx.host().clone());
-        let ctx = Context::new("closing", backend, host, Default::default());
+        let ctx = target.fresh();
         let x = Array::from_slice(&ctx, &[1f32, 2.0], &[2]).unwrap();
         let pending = ops::add(&x, 1.0).unwrap();
         ctx.close();
@@ -221,8 +218,7 @@ fn a_closed_context_refuses_and_its_arrays_can_be_read() {
 #[test]
 fn no_memory_leaves_the_work_to_be_tried_again() {
     for target in targets() {
-        let (backend, host) = (target.ctx.backend().clone(), target.ctx.host().clone());
-        let ctx = Context::new("small", backend, host, Default::default());
+        let ctx = target.fresh();
         let n = 1 << 20;
         let x = ctx.full(&[n], 1f32).unwrap();
         x.realise().unwrap();

@@ -3,27 +3,14 @@
 use rustarr::{Array, Context, ContextOptions, DType, Defer, Stats, ops};
 use rustarr_conformance::oracle::checked::Checked;
 use rustarr_conformance::oracle::random::Rng;
-use rustarr_conformance::suite::targets::{parallel, serial, targets};
+use rustarr_conformance::suite::targets::{cpu, targets};
 use rustarr_interface::{Backend, Op};
 use std::sync::Arc;
 
-/// Every context that records everything; their counters are the test's own.
+/// Contexts that record everything, with counters of their own.
 fn deferring() -> Vec<(String, Context)> {
-    let options = ContextOptions {
-        defer: Defer::Always,
-        ..ContextOptions::default()
-    };
-    targets()
-        .iter()
-        .filter(|t| t.deferred)
-        .map(|t| {
-            let (backend, host) = (t.ctx.backend().clone(), t.ctx.host().clone());
-            (
-                t.name.clone(),
-                Context::new(&t.name, backend, host, options),
-            )
-        })
-        .collect()
+    let deferred = targets().iter().filter(|t| t.is_deferred());
+    deferred.map(|t| (t.name.clone(), t.fresh())).collect()
 }
 
 fn line(ctx: &Context, n: usize) -> Array {
@@ -286,26 +273,20 @@ fn expression(ctx: &Context, dtype: DType, n: usize, seed: u64) -> Array {
 /// Fused and unfused, serial and parallel: no bit differs on the CPU.
 #[test]
 fn fusion_changes_no_bit() {
-    let context = |backend: Arc<dyn Backend>, defer| {
-        let options = ContextOptions {
-            defer,
-            ..ContextOptions::default()
-        };
-        Context::new("cpu", backend.clone(), backend, options)
-    };
-    let eager = context(serial(None), Defer::Never);
+    use Defer::{Always, Auto, Never};
+    let eager = cpu("cpu-serial", None, Never, None);
     let others = [
-        ("serial, auto", context(serial(None), Defer::Auto)),
-        ("serial, deferred", context(serial(Some(1)), Defer::Always)),
+        ("serial, auto", cpu("cpu-serial", None, Auto, None)),
+        ("serial, deferred", cpu("cpu-serial", None, Always, Some(1))),
         (
             "parallel 2, eager",
-            context(parallel(2, Some(64)), Defer::Never),
+            cpu("cpu-parallel", Some(2), Never, Some(64)),
         ),
         (
             "parallel 3, deferred",
-            context(parallel(3, Some(64)), Defer::Always),
+            cpu("cpu-parallel", Some(3), Always, Some(64)),
         ),
-        ("parallel 8, auto", context(parallel(8, None), Defer::Auto)),
+        ("parallel 8, auto", cpu("cpu-parallel", Some(8), Auto, None)),
     ];
     for dtype in [DType::F16, DType::F32, DType::F64] {
         for seed in 0..60 {

@@ -206,7 +206,7 @@ fn lengths_and_positions_do_not_change_bits() {
     let edges = [1023, 1024, 1025, 2047, 2049, 4095, 4097];
     for target in targets() {
         // One thread or three make no difference to how an operation's loop is cut.
-        let every = target.name.starts_with("cpu-serial") && !target.deferred;
+        let every = target.name.starts_with("cpu-serial") && !target.is_deferred();
         for (op, dtype) in cases() {
             if !is_native(target, op, dtype) {
                 continue;
@@ -246,7 +246,7 @@ fn lengths_and_positions_do_not_change_bits() {
 /// More elements than a grid of workgroups has in one dimension.
 #[test]
 fn sizes_past_the_limits_of_a_grid() {
-    for target in targets().iter().filter(|t| !t.deferred) {
+    for target in targets().iter().filter(|t| !t.is_deferred()) {
         for n in [65535 * 64 - 1, 65535 * 64, 65535 * 64 + 1] {
             let x = ops::arange(
                 &target.ctx,

@@ -183,7 +183,7 @@ fn accurate(items: &[f64]) -> f64 {
 /// A float32 sum of many terms loses no more than pairwise summation would.
 #[test]
 fn long_float_sums_stay_accurate() {
-    for target in targets().iter().filter(|t| !t.deferred) {
+    for target in targets().iter().filter(|t| !t.is_deferred()) {
         let n = 1_000_000;
         let bytes = rough(DType::F32, &[n], 1);
         let x = Array::from_bytes(&target.ctx, DType::F32, &[n], &bytes).unwrap();

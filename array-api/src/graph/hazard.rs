@@ -5,7 +5,7 @@
 //! readers only let a write run recorded work first instead of copying for it.
 
 use super::fuse::{Plan, Step, plan};
-use super::node::{Node, Src};
+use super::node::Node;
 use super::realise::{alloc, contiguous_copy, realise, run_into, run_program};
 use super::verb::{check_native, maybe_blocking};
 use super::{Recipe, fallback};
@@ -217,22 +217,17 @@ fn is_memory_of(buffer: &Buffer, base: &Base) -> bool {
     matches!(base.state(), State::Buf(own) if own.same(buffer))
 }
 
-/// How many handles of the base's memory a pending node's operands account for: its own, and those of finished nodes that
-/// nobody else refers to.
+/// How many of a pending node's operands hold the base's memory.
 fn captures(node: &Node, base: &Base) -> usize {
     let State::Buf(own) = base.state() else {
         return 0;
     };
-    let holds = |src: &Src| match src {
-        Src::Scalar(_) => false,
-        Src::Buf { buffer, .. } => buffer.same(&own),
-        Src::Node { node, .. } => {
-            Arc::strong_count(node) == 1
-                && matches!(node.finished(), Some(Ok(value)) if value.same(&own))
-        }
-    };
-    node.with_srcs(|srcs| srcs.iter().filter(|src| holds(src)).count())
-        .unwrap_or(0)
+    node.with_srcs(|srcs| {
+        srcs.iter()
+            .filter(|s| matches!(s, super::node::Src::Buf { buffer, .. } if buffer.same(&own)))
+            .count()
+    })
+    .unwrap_or(0)
 }
 
 /// Runs the recorded work that reads the base, except what is part of the write itself.

@@ -22,6 +22,21 @@ pub(crate) enum Src {
     Node { node: Arc<Node>, layout: Layout },
 }
 
+impl Src {
+    /// Puts the memory of a node that has run in its place.
+    fn settle(&mut self) {
+        if let Src::Node { node, layout } = self
+            && let Some(Ok(buffer)) = node.finished()
+        {
+            *self = Src::Buf {
+                buffer,
+                dtype: node.dtype,
+                layout: std::mem::replace(layout, Layout::contiguous(&[])),
+            };
+        }
+    }
+}
+
 /// What is computed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Recipe {
@@ -128,9 +143,15 @@ impl Node {
 
     /// Looks at the operands while the node is pending. Graphs have no cycles, so that nested looks
     /// from a node to its operands cannot block each other.
+    ///
+    /// An operand that has run is memory from then on: whoever counts the handles of that memory, to write in
+    /// place, then finds none behind a finished node.
     pub fn with_srcs<R>(&self, look: impl FnOnce(&[Src]) -> R) -> Option<R> {
-        match &*lock(&self.state) {
-            State::Pending(srcs) => Some(look(srcs)),
+        match &mut *lock(&self.state) {
+            State::Pending(srcs) => {
+                srcs.iter_mut().for_each(Src::settle);
+                Some(look(srcs))
+            }
             _ => None,
         }
     }

@@ -186,11 +186,11 @@ pub fn logaddexp(x: f32, y: f32) -> f32 {
         if swap { x } else { y } as f64,
     );
     let difference = small - large;
-    // Infinities have no difference.
-    let counts = difference > -100.0;
-    let (s, q) = exp_minus_one(if counts { difference } else { -100.0 });
+    // Infinities have no difference, and below e^-110 there is nothing to add, not even to zero.
+    let counts = difference > -110.0;
+    let (s, q) = exp_minus_one(if counts { difference } else { -110.0 });
     let total = large + log1p_wide(s.mul_add(q, s));
-    let total = if counts { total } else { large } as f32;
+    let total = if counts { total } else { large + 0.0 } as f32;
     if x.is_nan() | y.is_nan() {
         f32::NAN
     } else {

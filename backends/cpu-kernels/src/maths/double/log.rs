@@ -1,7 +1,7 @@
 //! Logarithms: `x = 2^k m`, and `log m = 2 atanh((m - 1) / (m + 1))`.
 
 use super::dd::{Dd, select};
-use super::exp::{exp_dd, power_of_two};
+use super::exp::{exp_dd, power_of_two, scale};
 use crate::maths::real::poly;
 use crate::maths::special;
 
@@ -184,16 +184,18 @@ pub fn logaddexp(x: f64, y: f64) -> f64 {
     let swap = x < y;
     let (large, small) = (if swap { y } else { x }, if swap { x } else { y });
     let difference = Dd::sum(small, -large);
-    // Below e^-80 the second term no longer counts, and infinities have no difference.
-    let counts = difference.hi > -80.0;
-    let difference = select(counts, difference, Dd::new(-80.0, 0.0));
+    // Infinities have no difference, and below e^-746 there is nothing to add.
+    let counts = difference.hi > -746.0;
+    let difference = select(counts, difference, Dd::new(-746.0, 0.0));
     let (k, p) = exp_dd(difference);
-    let e = p.scaled(power_of_two(k));
+    let e = Dd::new(scale(p.hi, k), scale(p.lo, k));
     let head = Dd::ordered_sum(1.0, e.hi);
     let added = log_dd(Dd::new(head.hi, head.lo + e.lo), 0.0);
+    // So small a term is its own log1p. Beside zero it is all there is.
+    let added = select(e.hi < 1e-20, e, added);
     let total = Dd::sum(large, added.hi);
     let total = total.hi + (total.lo + added.lo);
-    let total = if counts { total } else { large };
+    let total = if counts { total } else { large + 0.0 };
     if x.is_nan() | y.is_nan() {
         f64::NAN
     } else {
