@@ -378,7 +378,8 @@ pub fn current() -> Option<Context> {
 /// The first failure.
 pub fn synchronize_all() -> Result<()> {
     let open: Vec<_> = lock(&OPEN).iter().filter_map(Weak::upgrade).collect();
-    open.into_iter().try_for_each(|inner| Context(inner).synchronize())
+    open.into_iter()
+        .try_for_each(|inner| Context(inner).synchronize())
 }
 
 /// Locks a mutex whose data is valid after every statement, so that a panic elsewhere does not matter.

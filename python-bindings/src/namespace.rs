@@ -134,7 +134,9 @@ impl Functions {
         let module = py.import("rustarr._namespace")?;
         let described = match *self.0.0 {
             Source::Current => (py.None(), py.None()).into_pyobject(py)?.into_any(),
-            _ => module.getattr("_described")?.call1((PyContext(self.0.context(py)?),))?,
+            _ => module
+                .getattr("_described")?
+                .call1((PyContext(self.0.context(py)?),))?,
         };
         Ok((module.getattr("_restore_functions")?, described))
     }
