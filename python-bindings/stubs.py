@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 '''
 
-ALIASES = '''
+ALIASES = """
 class _SupportsDLPack:
     def __dlpack__(self, **kwargs: Any) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
@@ -33,7 +33,7 @@ DTypeLike: TypeAlias = dtype | str | type[bool] | type[int] | type[float] | type
 DeviceLike: TypeAlias = Device | Context | str
 Axes: TypeAlias = int | tuple[int, ...] | list[int]
 Shape: TypeAlias = int | tuple[int, ...] | list[int]
-'''
+"""
 
 #: Types by parameter name; `function.parameter` goes first. `| None` is added where None is the default.
 PARAMETERS = {
@@ -150,7 +150,7 @@ RESULTS = {
     "stats": "dict[str, int]",
     "memory_info": "dict[str, int | None]",
     **dict.fromkeys(["reset_stats", "close", "set_memory_limit", "release", "Context.synchronize"], "None"),
-    "__array_namespace__": "Any",
+    "__array_namespace__": "Namespace",
     "__array__": "Any",
     "__dlpack__": "Any",
     "__dlpack_device__": "tuple[int, int]",
@@ -165,7 +165,7 @@ ATTRIBUTES = {
     },
     "Context": {
         "name": "str", "threads": "int", "device": "Device", "fallback": "str", "default_float": "dtype",
-        "closed": "bool", "namespace": "Any",
+        "closed": "bool", "namespace": "Namespace",
     },
     "Device": {"name": "str"},
     "dtype": {"name": "str", "kind": "str", "itemsize": "int", "dtype": "Any", "type": "type"},
@@ -181,10 +181,7 @@ SPECIAL = {
         "def __divmod__(self, other: ArrayLike, /) -> tuple[Array, Array]: ...",
         "def __rdivmod__(self, other: ArrayLike, /) -> tuple[Array, Array]: ...",
         *(f"def __{op}__(self) -> Array: ..." for op in ("neg", "pos", "abs", "invert")),
-        *(
-            f"def __{op}__(self, other: Any, /) -> Array: ...  # type: ignore[override]"
-            for op in ("eq", "ne")
-        ),
+        *(f"def __{op}__(self, other: Any, /) -> Array: ...  # type: ignore[override]" for op in ("eq", "ne")),
         *(f"def __{op}__(self, other: ArrayLike, /) -> Array: ..." for op in ("lt", "le", "gt", "ge")),
         *(f"def __{t}__(self) -> {t}: ..." for t in ("bool", "int", "float", "complex")),
         "def __index__(self) -> int: ...",
@@ -241,9 +238,7 @@ class _Text:
 def definition(owner: str, name: str, function, method: bool) -> str:
     """One line of a stub."""
     parameters = [
-        parameter(owner, name, p)
-        for p in inspect.signature(function).parameters.values()
-        if p.name != "self"
+        parameter(owner, name, p) for p in inspect.signature(function).parameters.values() if p.name != "self"
     ]
     if method:
         kind = inspect.Parameter.POSITIONAL_ONLY
@@ -286,7 +281,7 @@ def described(cls: type) -> str:
 
 def core() -> str:
     """The stub of the compiled module."""
-    text = HEADER + "from . import _results\n" + ALIASES + "\n__version__: str\n"
+    text = HEADER + "from . import _results\nfrom ._namespace import Namespace\n" + ALIASES + "\n__version__: str\n"
     for name in _namespace.DTYPES:
         # `bool` is a builtin type in the annotations of this file.
         text += f"{name}: dtype\n" if name != "bool" else ""
@@ -309,8 +304,7 @@ def namespace() -> str:
         text += f"    {alias} = Functions.{name}\n"
     text += "    @property\n    def context(self) -> Context: ...\n\n"
     text += (
-        "def namespace(\n    context: str | Context | Namespace | None = None, /, **options: Any\n"
-        ") -> Namespace: ...\n"
+        "def namespace(\n    context: str | Context | Namespace | None = None, /, **options: Any\n) -> Namespace: ...\n"
     )
     return text
 
@@ -334,7 +328,7 @@ def package() -> str:
         if name != "bool":
             text += f"{name}: {value}\n"
     text += "ndarray = Array\n"
-    for name, member in sorted(vars(_core.Functions).items()):
+    for name in sorted(vars(_core.Functions)):
         if not name.startswith("_") and name != "synchronize":
             text += definition("Functions", name, getattr(rustarr, name), method=False) + "\n"
     for alias, name in sorted(_namespace.ALIASES.items()):

@@ -387,7 +387,12 @@ impl Array {
         }
         if !bytes.is_empty() {
             let ready = array.realise()?;
-            ctx.backend().write(&ready.buffer, 0, bytes)?;
+            let write = || ctx.backend().write(&ready.buffer, 0, bytes);
+            if array.size() < graph::policy::BLOCKING_ELEMENTS {
+                write()?;
+            } else {
+                interrupt::blocking(write)?;
+            }
         }
         Ok(array)
     }

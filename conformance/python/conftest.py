@@ -3,7 +3,6 @@
 import os
 
 import pytest
-
 import rustarr
 
 # A software GPU is as good as any other for these tests.

@@ -6,7 +6,6 @@ import operator
 
 import numpy as np
 import pytest
-
 import rustarr
 
 BINARY = [
@@ -206,9 +205,7 @@ def test_array_keys(xp):
     same(x, a)
 
 
-@pytest.mark.parametrize(
-    "key", [3, -4, (0, 0, 0), 2**70, "a", 1.5, (..., ...), slice(None, None, 0), [0.5]], ids=str
-)
+@pytest.mark.parametrize("key", [3, -4, (0, 0, 0), 2**70, "a", 1.5, (..., ...), slice(None, None, 0), [0.5]], ids=str)
 def test_bad_keys(xp, key):
     x = xp.zeros((3, 4), dtype=xp.float32)
     with pytest.raises((IndexError, ValueError, TypeError)):
@@ -281,7 +278,7 @@ def test_text(xp):
     assert repr(xp.zeros((0, 3), dtype=xp.float32)) == "Array([], shape=(0, 3), dtype=float32)"
     assert f"{xp.asarray(1.0 / 3, dtype=xp.float32):.3f}" == "0.333"
     assert f"{xp.asarray(7, dtype=xp.int32):04d}" == "0007"
-    assert "{}".format(xp.asarray([True, False])) == "[ True, False]"
+    assert f"{xp.asarray([True, False])}" == "[ True, False]"
     with pytest.raises(TypeError):
         f"{x:.2f}"
 

@@ -8,7 +8,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
 import rustarr
 
 SERIAL, PARALLEL = rustarr.Context("cpu-serial"), rustarr.Context("cpu-parallel", threads=2)
@@ -148,8 +147,7 @@ def test_environment():
         ("RUSTARR_ALLOW_SOFTWARE", "perhaps"),
     ):
         code = (
-            "import rustarr\ntry: rustarr.zeros(1)\nexcept ValueError as error: print(error)\n"
-            "else: print('no error')"
+            "import rustarr\ntry: rustarr.zeros(1)\nexcept ValueError as error: print(error)\nelse: print('no error')"
         )
         told = run(code, **{name: value})
         assert value in told and (name in told or "backend" in told), told
@@ -183,7 +181,7 @@ def test_attributes():
     assert PARALLEL.device == SERIAL.device == "cpu" and str(PARALLEL.device) == "cpu"
     assert PARALLEL != SERIAL and len({PARALLEL, SERIAL, rustarr.ones(1).context}) == 3
     assert PARALLEL.default_float == "float64" and not PARALLEL.closed
-    assert repr(PARALLEL) == "<rustarr.Context \"cpu-parallel\", threads=2>"
+    assert repr(PARALLEL) == '<rustarr.Context "cpu-parallel", threads=2>'
     chosen = rustarr.Context("cpu-serial", default_float="float32").namespace
     assert chosen.ones(1).dtype == chosen.linspace(0, 1, 3).dtype == chosen.asarray(1.5).dtype == "float32"
     assert chosen.ones(1, dtype="float64").dtype == "float64"

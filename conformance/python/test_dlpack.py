@@ -5,7 +5,6 @@ import resource
 
 import numpy as np
 import pytest
-
 import rustarr
 from test_dtype import NAMES
 

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-
 import rustarr
 
 NAMES = (
@@ -45,9 +44,7 @@ def test_accepted_forms(cpu, given, name):
     assert cpu.asarray([1, 0], dtype=given).dtype == name
 
 
-@pytest.mark.parametrize(
-    "given", ["float", 5, "f3", object, np.dtype("O"), "S4", np.str_, "", [1], np.dtype(">i4")]
-)
+@pytest.mark.parametrize("given", ["float", 5, "f3", object, np.dtype("O"), "S4", np.str_, "", [1], np.dtype(">i4")])
 def test_refused_forms(xp, given):
     if given == "float":
         assert xp.zeros(1, dtype=given).dtype == xp.zeros(1, dtype=float).dtype

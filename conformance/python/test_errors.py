@@ -1,7 +1,6 @@
 """Every failure is an exception that names the operation and the way out, and leaves nothing half-written."""
 
 import pytest
-
 import rustarr
 from rustarr import exceptions
 

@@ -6,7 +6,6 @@ import types
 
 import numpy as np
 import pytest
-
 import rustarr
 
 
@@ -36,7 +35,6 @@ def odd_values(xp, rng):
 ALLOWED = (
     TypeError, ValueError, IndexError, OverflowError, MemoryError, BufferError, AttributeError, NotImplementedError,
 )  # fmt: skip
-
 
 
 def targets(xp):

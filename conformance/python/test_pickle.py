@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-
 import rustarr
 from test_dtype import NAMES
 

@@ -9,7 +9,6 @@ import threading
 import time
 
 import pytest
-
 import rustarr
 
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

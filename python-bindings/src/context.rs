@@ -123,7 +123,7 @@ pub fn show_warnings(py: Python<'_>, context: &Context) -> PyResult<()> {
     for text in context.take_warnings() {
         let category = py.get_type::<errors::FallbackWarning>();
         let text = std::ffi::CString::new(text).map_err(PyValueError::new_err)?;
-        PyErr::warn(py, &category, &text, 2)?;
+        PyErr::warn(py, &category, &text, 1)?;
     }
     Ok(())
 }

@@ -36,10 +36,7 @@ synchronize = _core.synchronize
 #: Namespaces that are modules too: ``import rustarr.cpu_parallel as np``.
 _MODULES = ("cpu_parallel", "cpu_serial", "wgpu")
 
-__all__ = sorted(
-    {name for name in globals() if not name.startswith("_")} - {"exceptions"}
-    | {"exceptions", *_MODULES}
-)
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"exceptions"} | {"exceptions", *_MODULES})
 
 
 def __getattr__(name):

@@ -67,9 +67,7 @@ _ALSO_IN_MAIN = ("cross", "outer")
 
 def _methods(functions: Any) -> dict[str, Any]:
     """The public functions of a compiled table of functions."""
-    return {
-        name: getattr(functions, name) for name in dir(functions) if not name.startswith("_")
-    }
+    return {name: getattr(functions, name) for name in dir(functions) if not name.startswith("_")}
 
 
 def _submodule(name: str, doc: str, content: dict[str, Any], importable: bool) -> ModuleType:
@@ -172,9 +170,7 @@ _shared: dict[tuple, Namespace] = {}
 #: The contexts that were opened for them.
 _contexts: dict[tuple, _core.Context] = {}
 #: Namespaces of contexts that users made.
-_of_context: "weakref.WeakValueDictionary[_core.Context, Namespace]" = (
-    weakref.WeakValueDictionary()
-)
+_of_context: "weakref.WeakValueDictionary[_core.Context, Namespace]" = weakref.WeakValueDictionary()
 
 
 def _key(name: str, options: dict[str, Any]) -> tuple:
@@ -266,8 +262,7 @@ def namespace(context: "str | _core.Context | Namespace | None" = None, /, **opt
         return _of(context)
     if context is not None and not isinstance(context, str):
         raise TypeError(
-            "namespace: a context is named by a string or is a rustarr.Context, "
-            f"not {type(context).__name__}"
+            f"namespace: a context is named by a string or is a rustarr.Context, not {type(context).__name__}"
         )
     with _lock:
         if not options:
