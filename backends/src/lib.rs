@@ -1,6 +1,6 @@
 //! The registry: opens contexts by name and re-exports the front end.
 //!
-//! A backend is one line of [`BACKENDS`], behind a Cargo feature.
+//! A backend is one line of `BACKENDS`, behind a Cargo feature.
 //!
 //! ```no_run
 //! let ctx = rustarr_backends::open(&"cpu-parallel".parse()?)?;

@@ -130,7 +130,8 @@ fn check_operand(operand: &Operand<'_>, shape: &[usize], what: &str) {
         );
     }
     let aligned = operand.buffer.host_ptr().is_some_and(|p| {
-        operand.buffer.is_empty() || p.as_ptr() as usize % operand.dtype.itemsize().min(8) == 0
+        operand.buffer.is_empty()
+            || (p.as_ptr() as usize).is_multiple_of(operand.dtype.itemsize().min(8))
     });
     assert!(aligned, "an {what} is misaligned");
 }

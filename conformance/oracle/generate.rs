@@ -274,14 +274,14 @@ impl Generator {
                 len: 0,
             };
         }
-        let step = self.rng.pick(&[1, 1, 1, 2, 3, -1, -1, -2]);
+        let step: isize = self.rng.pick(&[1, 1, 1, 2, 3, -1, -1, -2]);
         let start = if self.rng.chance(40) {
             if step > 0 { 0 } else { dim - 1 }
         } else {
             self.rng.below(dim)
         };
         let room = if step > 0 { dim - 1 - start } else { start };
-        let most = room / (step as isize).unsigned_abs() + 1;
+        let most = room / step.unsigned_abs() + 1;
         let len = if self.rng.chance(60) {
             most
         } else {

@@ -52,7 +52,7 @@ fn integer_division_by_zero_is_zero() {
 fn the_smallest_integer_divided_by_minus_one() {
     each(|name, ctx| {
         for dtype in SIGNED {
-            let least = dispatch!(int, dtype, T => T::MIN as i64, else 0);
+            let least = dispatch!(int, dtype, T => T::MIN as i128 as i64, else 0);
             let x = ints(ctx, dtype, &[least]);
             assert_eq!(
                 read(&ops::floor_divide(&x, -1).unwrap()),

@@ -244,6 +244,7 @@ impl Functions {
     ///     For memory out of reach.
     /// ValueError
     ///     Where ``copy=False`` would copy.
+    #[expect(clippy::wrong_self_convention, reason = "the standard's name")]
     #[pyo3(signature = (x, /, *, device=None, copy=None))]
     fn from_dlpack(
         &self,

@@ -1,7 +1,7 @@
 //! Python bindings: the compiled half of the package `rustarr`.
 //!
 //! Data flows one way: a Python value is read in `convert`, `buffer`, `dlpack` or `key`, the front end does the work
-//! inside [`errors::run`], and the result is wrapped. Nothing is computed here.
+//! inside `errors::run`, and the result is wrapped. Nothing is computed here.
 #![recursion_limit = "256"]
 
 mod array;

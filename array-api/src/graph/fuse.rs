@@ -38,6 +38,10 @@ pub(crate) struct Plan {
 }
 
 /// What has to happen before a program can be made.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lives on the stack of one caller"
+)]
 pub(crate) enum Step {
     /// Run this node first and ask again.
     First(Arc<Node>),

@@ -59,6 +59,10 @@ impl Recipe {
 
 pub(crate) type Srcs = SmallVec<[Src; 3]>;
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a pending node is the common one"
+)]
 enum State {
     /// Not run; the operands are alive.
     Pending(Srcs),

@@ -1,5 +1,5 @@
 //! Linear algebra: products, norms and what follows from them. Factorisations are in
-//! [`decompose`](super::decompose).
+//! `decompose`.
 
 use super::args::{self, Axes, single};
 use super::elementwise as ew;

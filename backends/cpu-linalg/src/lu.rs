@@ -112,7 +112,7 @@ fn factorise_small<S: Field>(mut a: Dense<S>, scale: PowerOfTwo) -> Lu<S> {
         for other in right.chunks_exact_mut(n) {
             let top = other[k];
             for (v, l) in other[k + 1..].iter_mut().zip(&column[k + 1..]) {
-                *v = *v - *l * top;
+                *v -= *l * top;
             }
         }
     }
@@ -137,14 +137,14 @@ fn solve_small<S: Field>(lu: &Lu<S>, b: &mut Dense<S>) {
         for k in 0..n {
             let known = x[k];
             for (x, l) in x[k + 1..].iter_mut().zip(&column(k)[k + 1..]) {
-                *x = *x - *l * known;
+                *x -= *l * known;
             }
         }
         for k in (0..n).rev() {
             let known = x[k].over(column(k)[k]);
             x[k] = known;
             for (x, u) in x[..k].iter_mut().zip(column(k)) {
-                *x = *x - *u * known;
+                *x -= *u * known;
             }
         }
     }

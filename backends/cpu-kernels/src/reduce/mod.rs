@@ -16,7 +16,7 @@ use rustarr_interface::{
 };
 use std::marker::PhantomData;
 
-/// Runs a program of one output over a domain and combines its values over `axes`, in the order of [`tree`].
+/// Runs a program of one output over a domain and combines its values over `axes`, in the order of the module `tree`.
 ///
 /// # Errors
 /// `Interrupted` if the user asked to stop; `Backend` for a fault of a kernel, or a dtype without such a reduction.
