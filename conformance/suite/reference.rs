@@ -116,16 +116,16 @@ fn row(op: Op, dtype: DType, x: &[Value]) -> Value {
         Op::Sin => row!(x; float(a) => about(1, a.sin()), complex(a) => about(C, a.sin())),
         Op::Cos => row!(x; float(a) => about(1, a.cos()), complex(a) => about(C, a.cos())),
         Op::Tan => row!(x; float(a) => about(1, a.tan()), complex(a) => about(C, a.tan())),
-        Op::Asin => row!(x; float(a) => about(1, a.asin()), complex(a) => about(C, a.asin())),
-        Op::Acos => row!(x; float(a) => about(1, a.acos()), complex(a) => about(C, a.acos())),
-        Op::Atan => row!(x; float(a) => about(1, a.atan()), complex(a) => about(C, a.atan())),
+        Op::Asin => row!(x; float(a) => about(1, a.asin()), complex(a) => about(C, cut::asin(a))),
+        Op::Acos => row!(x; float(a) => about(1, a.acos()), complex(a) => about(C, cut::acos(a))),
+        Op::Atan => row!(x; float(a) => about(1, a.atan()), complex(a) => about(C, cut::atan(a))),
         Op::Atan2 => row!(x; float(a, b) => about(1, a.atan2(b))),
         Op::Sinh => row!(x; float(a) => about(1, a.sinh()), complex(a) => about(C, a.sinh())),
         Op::Cosh => row!(x; float(a) => about(1, a.cosh()), complex(a) => about(C, a.cosh())),
         Op::Tanh => row!(x; float(a) => about(1, a.tanh()), complex(a) => about(C, a.tanh())),
-        Op::Asinh => row!(x; float(a) => about(1, asinh(a)), complex(a) => about(C, a.asinh())),
-        Op::Acosh => row!(x; float(a) => about(1, acosh(a)), complex(a) => about(C, a.acosh())),
-        Op::Atanh => row!(x; float(a) => about(1, atanh(a)), complex(a) => about(C, a.atanh())),
+        Op::Asinh => row!(x; float(a) => about(1, asinh(a)), complex(a) => about(C, cut::asinh(a))),
+        Op::Acosh => row!(x; float(a) => about(1, acosh(a)), complex(a) => about(C, cut::acosh(a))),
+        Op::Atanh => row!(x; float(a) => about(1, atanh(a)), complex(a) => about(C, cut::atanh(a))),
 
         Op::Ceil => row!(x; int(a) => a, float(a) => a.ceil()),
         Op::Floor => row!(x; int(a) => a, float(a) => a.floor()),
@@ -484,4 +484,53 @@ pub fn legal_dtypes(op: Op) -> impl Iterator<Item = DType> {
 /// Whether an operation of integers refuses this exponent.
 pub fn refuses_exponent(op: Op, dtype: DType, exponent: &Value) -> bool {
     op == Op::Pow && dtype.is(Kinds::SIGNED) && matches!(exponent, Value::Int(n) if *n < 0)
+}
+
+/// Inverse functions of complex numbers that keep the side of a branch cut, which the sign of a zero tells.
+///
+/// Source: W. Kahan, "Branch cuts for complex elementary functions", 1987.
+mod cut {
+    use num_complex::Complex64;
+
+    fn new(re: f64, im: f64) -> Complex64 {
+        Complex64::new(re, im)
+    }
+
+    pub(super) fn asin(z: Complex64) -> Complex64 {
+        let (below, above) = (new(1.0 - z.re, -z.im).sqrt(), new(1.0 + z.re, z.im).sqrt());
+        new(
+            z.re.atan2((below * above).re),
+            super::asinh((below.conj() * above).im),
+        )
+    }
+
+    pub(super) fn acos(z: Complex64) -> Complex64 {
+        let (below, above) = (new(1.0 - z.re, -z.im).sqrt(), new(1.0 + z.re, z.im).sqrt());
+        new(
+            2.0 * below.re.atan2(above.re),
+            super::asinh((above.conj() * below).im),
+        )
+    }
+
+    pub(super) fn asinh(z: Complex64) -> Complex64 {
+        let w = asin(new(z.im, -z.re));
+        new(-w.im, w.re)
+    }
+
+    pub(super) fn acosh(z: Complex64) -> Complex64 {
+        let (below, above) = (new(z.re - 1.0, z.im).sqrt(), new(z.re + 1.0, z.im).sqrt());
+        new(
+            super::asinh((below.conj() * above).re),
+            2.0 * below.im.atan2(above.re),
+        )
+    }
+
+    pub(super) fn atan(z: Complex64) -> Complex64 {
+        let w = atanh(new(-z.im, z.re));
+        new(w.im, -w.re)
+    }
+
+    pub(super) fn atanh(z: Complex64) -> Complex64 {
+        (new(1.0 + z.re, z.im).ln() - new(1.0 - z.re, -z.im).ln()) * 0.5
+    }
 }
