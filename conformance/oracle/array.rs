@@ -342,6 +342,9 @@ fn sum(dtype: DType, result: DType, items: &[Value]) -> Value {
         let exact = whole && err == 0.0 && magnitude < spacing(carrier, 1.0).recip();
         if special {
             total.into()
+        } else if magnitude.is_infinite() {
+            // Whether a partial sum overflows depends on the order.
+            Value::Any
         } else if exact {
             settle(result, total)
         } else {

@@ -132,7 +132,10 @@ fn logaddexp_f32(a: f32, b: f32) -> f32 {
     let hi = maximum_f32(a, b);
     let lo = minimum_f32(a, b);
     if (bitcast<u32>(hi) == bitcast<u32>(lo)) { return keep_f32(hi + 0.69314718056); }
-    if (!isfinite_f32(hi) || !isfinite_f32(lo)) { return hi; }
+    if (!isfinite_f32(hi) || !isfinite_f32(lo)) {
+        // The logarithm of one is +0, also where it is made of -0.
+        return select(hi, 0.0, (bitcast<u32>(hi) << 1u) == 0u);
+    }
     // What rounding the difference lost is a relative error of its exponential.
     let d = keep_f32(lo - hi);
     let part = keep_f32(d - lo);

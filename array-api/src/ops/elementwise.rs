@@ -51,7 +51,7 @@ pub fn apply(op: Op, args: &[Arg<'_>]) -> Result<Array> {
     let ctx = common_context(name, args)?;
     let compute = compute_dtype(op, args, ctx.default_float())?;
     let shape = common_shape(name, args)?;
-    if let Some(answer) = scalar_comparison(op, args) {
+    if let Some(answer) = scalar_comparison(op, compute, args) {
         return graph::fill(&ctx, &shape, Scalar::new(Bool::from(answer)));
     }
     let mut ins: SmallVec<[In<'_>; 3]> = SmallVec::new();
@@ -111,10 +111,10 @@ fn bool_is_int8(op: Op) -> bool {
 }
 
 /// The answer of a comparison with a Python integer that the dtype cannot hold.
-fn scalar_comparison(op: Op, args: &[Arg<'_>]) -> Option<bool> {
+fn scalar_comparison(op: Op, compute: DType, args: &[Arg<'_>]) -> Option<bool> {
     match args {
-        [Arg::Array(x), Arg::Scalar(s)] => constant_comparison(op, x.dtype(), *s, false),
-        [Arg::Scalar(s), Arg::Array(x)] => constant_comparison(op, x.dtype(), *s, true),
+        [Arg::Array(_), Arg::Scalar(s)] => constant_comparison(op, compute, *s, false),
+        [Arg::Scalar(s), Arg::Array(_)] => constant_comparison(op, compute, *s, true),
         _ => None,
     }
 }

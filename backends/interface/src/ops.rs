@@ -64,7 +64,7 @@ macro_rules! for_each_op {
         (Subtract, subtract, 2, NUMERIC, Same, Same, "subtract_{t}({a}, {b})", 0, "Difference `x1 - x2`, element by element.")
         (Multiply, multiply, 2, ALL, Same, Same, "multiply_{t}({a}, {b})", 0, "Product `x1 * x2`, element by element.")
         (Divide, divide, 2, INEXACT, Divide, Same, "divide_{t}({a}, {b})", 3, "Quotient `x1 / x2`; integers are divided in float64.")
-        (FloorDivide, floor_divide, 2, REAL, Same, Same, "floor_divide_{t}({a}, {b})", 0, "Quotient rounded towards minus infinity; an integer divided by zero is 0.")
+        (FloorDivide, floor_divide, 2, REAL, Same, Same, "floor_divide_{t}({a}, {b})", 1, "Quotient rounded towards minus infinity; an integer divided by zero is 0.")
         (Remainder, remainder, 2, REAL, Same, Same, "remainder_{t}({a}, {b})", 0, "Remainder with the divisor's sign; an integer modulo zero is 0.")
         (Pow, pow, 2, NUMERIC, Same, Same, "pow_{t}({a}, {b})", 16, "`x1` raised to the power `x2`; a negative integer exponent of an integer is an error.")
         (Negative, negative, 1, NUMERIC, Same, Same, "negative_{t}({a})", 0, "`-x`, element by element.")
