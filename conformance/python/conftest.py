@@ -13,13 +13,10 @@ ALL = (*CPU, "wgpu")
 
 
 def open_namespace(name):
-    """The namespace, or a skip that says why this machine has none."""
-    try:
-        return rustarr.namespace(name)
-    except ValueError as error:
-        if name != "wgpu":
-            raise
-        pytest.skip(f"no GPU adapter: {error}")
+    """The namespace. Without any GPU adapter, a software one included, tests of the GPU fail unless left out on purpose."""
+    if name == "wgpu" and os.environ.get("RUSTARR_TEST_NO_GPU") == "1":
+        pytest.skip("RUSTARR_TEST_NO_GPU=1")
+    return rustarr.namespace(name)
 
 
 @pytest.fixture(params=ALL)

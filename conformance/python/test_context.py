@@ -7,6 +7,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import rustarr
 
@@ -187,19 +188,35 @@ def test_attributes():
     assert chosen.ones(1, dtype="float64").dtype == "float64"
 
 
-def test_counters_show_fusion():
-    for context in (SERIAL, PARALLEL):
-        xp = context.namespace
-        x = xp.asarray([float(i) for i in range(100_000)])
-        context.reset_stats()
-        y = (x * x + x) * 3.0 - x
-        y.tolist()
-        stats = context.stats()
-        assert (stats["maps"], stats["reduces"]) == (1, 0), stats
-        context.reset_stats()
-        float(xp.sum(xp.exp(-x * x) * 2 + 1))
-        stats = context.stats()
-        assert (stats["maps"], stats["reduces"]) == (0, 1) and stats["bytes_allocated"] < 4096, stats
+def test_counters_show_fusion(xp):
+    context = rustarr.Context(xp.context.name)
+    xp = context.namespace
+    host = np.linspace(0, 1, 4 * 100_000, dtype=np.float32).reshape(4, -1)
+    a, b, c, d = (xp.asarray(row) for row in host)
+    context.reset_stats()
+    y = (a * b + c) * d - a
+    assert context.stats()["maps"] == 0
+    got = xp.asnumpy(y)
+    stats = context.stats()
+    assert (stats["maps"], stats["reduces"], stats["fallbacks"]) == (1, 0, 0), stats
+    assert np.allclose(got, (host[0] * host[1] + host[2]) * host[3] - host[0], atol=1e-6)
+    context.reset_stats()
+    total = float(xp.sum(xp.exp(-a * a) * 2 + 1))
+    stats = context.stats()
+    assert (stats["maps"], stats["reduces"], stats["fallbacks"]) == (0, 1, 0), stats
+    assert stats["bytes_allocated"] < 4096, stats
+    assert abs(total / (np.exp(-host[0].astype(float) ** 2) * 2 + 1).sum() - 1) < 1e-5
+
+
+def test_memory_that_others_may_change_is_read_at_the_call(cpu):
+    context = rustarr.Context(cpu.context.name)
+    host = np.ones(100_000)
+    x = context.namespace.asarray(host, copy=False)
+    context.reset_stats()
+    y = x * 2.0 + x
+    assert context.stats()["maps"] == 2
+    host[:] = 7
+    assert y.tolist()[:2] == [3.0, 3.0]
 
 
 def test_synchronize_runs_what_somebody_holds(xp):

@@ -203,3 +203,38 @@ except Stop as stop:
 def test_a_handler_of_ones_own_is_what_is_raised():
     out = subprocess.run([sys.executable, "-c", HANDLED], capture_output=True, text=True, timeout=120)
     assert out.stdout.strip() == "stopped by mine", out.stdout + out.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity masks")
+def test_threads_follow_the_affinity_mask_and_the_context():
+    program = """if 1:
+        import os, threading
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        import rustarr
+
+        def workers():
+            names = (open(f"/proc/self/task/{t}/comm").read() for t in os.listdir("/proc/self/task"))
+            return sum(n.startswith("rustarr-") for n in names)
+
+        one = rustarr.Context("cpu-parallel")
+        assert one.threads == 1, one.threads
+        float(one.namespace.sum(one.namespace.ones(3_000_000)))
+        assert workers() <= 1, workers()
+        three = rustarr.Context("cpu-parallel", threads=3)
+        xp, most, done = three.namespace, 0, threading.Event()
+        x = xp.linspace(0, 1, 3_000_000)
+
+        def work():
+            for _ in range(10):
+                float(xp.sum(xp.exp(x)))
+            done.set()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        while not done.wait(0.005):
+            most = max(most, workers())
+        thread.join()
+        assert 1 <= most <= 3 + 1, most  # the first context's worker may still be there
+    """
+    environment = {k: v for k, v in os.environ.items() if k not in ("RUSTARR_NUM_THREADS", "OMP_NUM_THREADS")}
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120, env=environment)
