@@ -3,6 +3,7 @@
 # make check  formatting, lints and documentation of the Rust code
 # make bench  compare with NumPy on both CPU backends
 # make build  set up and install the optimised extension into .venv
+# make stubs  write the type stubs of the compiled module anew
 # make clean  remove everything that was built
 #
 # Every target makes what it needs: system packages (installed when root, else the one line to run
@@ -28,12 +29,14 @@ export RUSTARR_ALLOW_SOFTWARE ?= 1
 SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml array-api backends shaders python-bindings \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.wgsl' \) -not -path '*/target/*')
 
-.PHONY: demo test check bench build clean
+.PHONY: demo test check bench build stubs clean
 demo: $(VENV)/.built-release
 	$(VENV_PYTHON) examples/demo.py
 
 test: $(VENV)/.built-dev
 	cargo test --workspace
+	RUSTARR_DEFER=always RUSTARR_GRAIN=1 $(VENV_PYTHON) -m pytest -q conformance/python/test_behaviours.py \
+		conformance/python/test_array.py conformance/python/test_numpy_interop.py conformance/python/test_errors.py
 	$(VENV_PYTHON) -m pytest conformance/python
 
 check: $(VENV)/.packages
@@ -45,6 +48,9 @@ bench: $(VENV)/.built-release
 	$(VENV_PYTHON) benches/python/bench.py
 
 build: $(VENV)/.built-release
+
+stubs: $(VENV)/.built-dev
+	$(VENV_PYTHON) python-bindings/stubs.py
 
 clean:
 	rm -rf $(VENV) target dist build python-bindings/python/rustarr/_core*.so

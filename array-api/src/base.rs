@@ -2,9 +2,9 @@
 
 use crate::context::lock;
 use crate::graph::{Node, policy};
-use rustarr_interface::{Buffer, DType, Error, ForeignMemory, Result, Space};
+use rustarr_interface::{Buffer, DType, Error, ForeignMemory, Result, Space, fork, interrupt};
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// What a base holds.
 #[derive(Clone)]
@@ -33,6 +33,9 @@ pub(crate) struct Base {
     pub space: Space,
     foreign: bool,
     cell: Mutex<Cell>,
+    /// Held by the one thread that writes a part of the elements: a second writer that saw the first one's
+    /// handle of the memory would write into a copy, and one of the two writes would be lost.
+    writing: Mutex<()>,
 }
 
 impl Base {
@@ -54,6 +57,7 @@ impl Base {
             space,
             foreign,
             cell: Mutex::new(cell),
+            writing: Mutex::new(()),
         })
     }
 
@@ -106,6 +110,15 @@ impl Base {
             .filter_map(Weak::upgrade)
             .filter(|n| n.is_pending())
             .collect()
+    }
+
+    /// Waits until no other thread writes a part of the elements, and keeps others from it.
+    pub fn lock_for_writing(&self) -> MutexGuard<'_, ()> {
+        match self.writing.try_lock() {
+            Ok(guard) => guard,
+            // The other writer may need the embedding program's lock to end, and a fork must not wait for us.
+            Err(_) => interrupt::blocking(|| fork::paused(|| lock(&self.writing))),
+        }
     }
 
     /// Whether others can see or change the memory behind our back: foreign or exported memory. Reads

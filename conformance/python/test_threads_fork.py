@@ -205,6 +205,24 @@ def test_a_handler_of_ones_own_is_what_is_raised():
     assert out.stdout.strip() == "stopped by mine", out.stdout + out.stderr
 
 
+def test_threads_write_disjoint_parts_of_one_array(xp):
+    for size in (20_000, 200_000):
+        x = xp.zeros(size, dtype=xp.float32)
+
+        def work(k, x=x):
+            for _ in range(20):
+                x[k::4] += 1
+                x[k] = x[k] + 0
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+        assert float(xp.min(x)) == float(xp.max(x)) == 20
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity masks")
 def test_threads_follow_the_affinity_mask_and_the_context():
     program = """if 1:

@@ -72,6 +72,7 @@ fn dense_state(value: &Array) -> Result<State> {
 /// Writes into a part of the target's memory.
 fn write_part(name: &'static str, target: &Array, value: &Array) -> Result<()> {
     let base = target.base();
+    let _writing = base.lock_for_writing();
     base.realise()?;
     let ctx = target.context();
 
@@ -282,6 +283,7 @@ fn own_memory(name: &'static str, target: &Array, known: usize) -> Result<Buffer
 /// Makes the base the sole owner of dense memory that nothing recorded reads, for handing out a pointer.
 pub(crate) fn detach(name: &'static str, array: &Array) -> Result<Buffer> {
     let base = array.base();
+    let _writing = base.lock_for_writing();
     base.realise()?;
     if !base.is_shared() {
         run_readers(base, None, &Plan::default())?;
@@ -304,6 +306,7 @@ pub(crate) fn scatter(
     let ctx = target.context();
     let native = check_native(ctx, name, Verb::Scatter, [target.dtype()])?;
     let base = target.base();
+    let _writing = base.lock_for_writing();
     base.realise()?;
     let mut values = values.astype(target.dtype())?.realise()?;
     if overlap(&values, target)? {
