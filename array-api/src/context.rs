@@ -81,6 +81,8 @@ pub(crate) struct Inner {
     default_float: DType,
     space: Space,
     pub(crate) eager_small: bool,
+    /// The host backend is the context's own: there is nothing to fall back to, and nothing to ask.
+    pub(crate) only_host: bool,
     pub(crate) counts: Counts,
     base_counters: Mutex<rustarr_interface::Counters>,
     /// Bytes of buffers that pending nodes keep alive.
@@ -134,6 +136,7 @@ impl Context {
             default_float: options.default_float.unwrap_or(native),
             space: primary.space(),
             eager_small: caps.eager_small,
+            only_host: Arc::ptr_eq(&primary, &host),
             base_counters: Mutex::new(primary.counters()),
             primary,
             host,

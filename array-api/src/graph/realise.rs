@@ -296,6 +296,9 @@ fn run_now(
 
 /// Whether the context's own backend takes the operation in every dtype it touches.
 fn is_native(ctx: &Context, recipe: Recipe, dtype: DType, ins: &[In<'_>]) -> bool {
+    if ctx.0.only_host {
+        return true;
+    }
     let caps = ctx.backend().caps();
     let verb = verb_of(recipe);
     let has = |d: DType| caps.has(verb, d);
@@ -436,9 +439,10 @@ pub(super) fn run_program(
     counter.fetch_add(1, Relaxed);
     let backend = ctx.backend().as_ref();
     let caps = backend.caps();
-    let native = caps.takes(verb_of(recipe), program)
-        && args.inputs.len() + args.outputs.len() <= caps.max_operands
-        && args.shape.len() <= caps.max_ndim;
+    let native = ctx.0.only_host
+        || (caps.takes(verb_of(recipe), program)
+            && args.inputs.len() + args.outputs.len() <= caps.max_operands
+            && args.shape.len() <= caps.max_ndim);
     let result = if native {
         run(backend, args)
     } else {
