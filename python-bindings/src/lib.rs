@@ -19,10 +19,13 @@ mod functions;
 mod hooks;
 mod key;
 mod linalg;
+mod manipulation;
 mod methods;
 mod namespace;
 mod operators;
 mod random;
+mod searching;
+mod statistics;
 
 use pyo3::prelude::*;
 
