@@ -10,6 +10,7 @@ mod hazard;
 mod node;
 pub(crate) mod policy;
 mod realise;
+mod single;
 mod verb;
 
 pub(crate) use hazard::{assign, detach, scatter};

@@ -1,23 +1,31 @@
 //! Recording and running: the two ways an operation can go.
 
-use super::fuse::{Plan, Step, apply_recipe, plan};
+use super::fuse::{Plan, Step, plan};
 use super::node::{Node, Recipe, Src, Srcs};
-use super::{fallback, policy};
+use super::{fallback, policy, single};
 use crate::array::Array;
 use crate::base::{Base, State};
 use crate::context::{Context, Defer};
 use rustarr_interface::{
-    Args, AxisMask, Buffer, DType, Dims, Error, ErrorKind, Layout, Op, Operand, Program,
-    ProgramBuilder, Reduce, Result, Scalar, Verb,
+    Args, AxisMask, Buffer, DType, Dims, Error, ErrorKind, Layout, Op, Operand, Program, Reduce,
+    Result, Scalar, Verb,
 };
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// An operand of [`apply`]: an array seen through a layout of the result's shape, or a scalar.
 pub(crate) enum In<'a> {
-    Array(&'a Array, Layout),
+    Array(&'a Array, Cow<'a, Layout>),
     Scalar(Scalar),
+}
+
+impl<'a> In<'a> {
+    /// All of `x`, as it lies.
+    pub(crate) fn whole(x: &'a Array) -> In<'a> {
+        In::Array(x, Cow::Borrowed(x.layout()))
+    }
 }
 
 /// Records (or runs) an operation of the table in the dtype `compute`.
@@ -26,7 +34,7 @@ pub(crate) fn apply(
     op: Op,
     compute: DType,
     shape: Dims,
-    ins: SmallVec<[In<'_>; 3]>,
+    ins: &[In<'_>],
 ) -> Result<Array> {
     let Some(dtype) = op.result(compute) else {
         let detail = format!("dtype {compute} is not {}", op.info().kinds.describe());
@@ -47,46 +55,43 @@ pub(crate) fn cast(x: &Array, dtype: DType) -> Result<Array> {
     if x.dtype() == dtype {
         return Ok(x.clone());
     }
-    let ins = SmallVec::from_iter([In::Array(x, x.layout().clone())]);
     record(
         x.context(),
         "astype",
         Recipe::Cast,
         dtype,
         x.shape().into(),
-        ins,
+        &[In::whole(x)],
     )
 }
 
 /// An independent dense copy of `x`.
 pub(crate) fn contiguous_copy(x: &Array) -> Result<Array> {
-    let ins = SmallVec::from_iter([In::Array(x, x.layout().clone())]);
     record(
         x.context(),
         "copy",
         Recipe::Cast,
         x.dtype(),
         x.shape().into(),
-        ins,
+        &[In::whole(x)],
     )
 }
 
 /// An array filled with one value.
 pub(crate) fn fill(ctx: &Context, shape: &[usize], value: Scalar) -> Result<Array> {
-    let ins = SmallVec::from_iter([In::Scalar(value)]);
-    record(ctx, "full", Recipe::Cast, value.dtype(), shape.into(), ins)
+    record(
+        ctx,
+        "full",
+        Recipe::Cast,
+        value.dtype(),
+        shape.into(),
+        &[In::Scalar(value)],
+    )
 }
 
 /// The coordinate of every element along `axis`; `dtype` is an integer or `float64`.
 pub(crate) fn iota(ctx: &Context, shape: &[usize], axis: usize, dtype: DType) -> Result<Array> {
-    record(
-        ctx,
-        "arange",
-        Recipe::Iota(axis),
-        dtype,
-        shape.into(),
-        SmallVec::new(),
-    )
+    record(ctx, "arange", Recipe::Iota(axis), dtype, shape.into(), &[])
 }
 
 /// Reduces `x` over `axes`, which disappear; the value's dtype is `x`'s.
@@ -96,14 +101,13 @@ pub(crate) fn reduce(name: &'static str, kind: Reduce, x: &Array, axes: AxisMask
         _ => x.dtype(),
     };
     let shape = x.layout().remove_axes(axes).shape().into();
-    let ins = SmallVec::from_iter([In::Array(x, x.layout().clone())]);
     record(
         x.context(),
         name,
         Recipe::Reduce(kind, axes),
         dtype,
         shape,
-        ins,
+        &[In::whole(x)],
     )
 }
 
@@ -148,7 +152,7 @@ fn record(
     recipe: Recipe,
     dtype: DType,
     shape: Dims,
-    ins: SmallVec<[In<'_>; 3]>,
+    ins: &[In<'_>],
 ) -> Result<Array> {
     ctx.check_open(name)?;
     // Recorded or run, a result that cannot be is refused at the call.
@@ -162,18 +166,18 @@ fn record(
         Defer::Always => false,
         Defer::Never => true,
     };
-    let native = is_native(ctx, recipe, dtype, &ins);
+    let native = is_native(ctx, recipe, dtype, ins);
     if !native {
-        ctx.note_fallback(name, unsupported_dtype(ctx, recipe, dtype, &ins))?;
+        ctx.note_fallback(name, unsupported_dtype(ctx, recipe, dtype, ins))?;
     }
-    if small && let Some(array) = run_now(ctx, name, recipe, dtype, &shape, &ins)? {
+    if small && let Some(array) = run_now(ctx, name, recipe, dtype, &shape, ins)? {
         return Ok(array);
     }
-    let (srcs, shared) = pull(&ins)?;
+    let (srcs, shared) = pull(ins)?;
     let mut node = Node::new(ctx, name, recipe, dtype, shape.clone(), native, srcs);
     if node.is_heavy(node.weight, node.operands) {
         // The chain has reached the size of a kernel: run what is below and start a new one.
-        for input in &ins {
+        for input in ins {
             if let In::Array(x, _) = input {
                 x.base().realise()?;
             }
@@ -185,7 +189,7 @@ fn record(
             dtype,
             shape.clone(),
             native,
-            pull(&ins)?.0,
+            pull(ins)?.0,
         );
     }
     let at_once = shared
@@ -194,7 +198,7 @@ fn record(
     let state = if at_once {
         State::Buf(realise(&node)?)
     } else {
-        for input in &ins {
+        for input in ins {
             if let In::Array(x, _) = input {
                 x.base().add_reader(&node);
             }
@@ -218,11 +222,11 @@ fn pull(ins: &[In<'_>]) -> Result<(Srcs, bool)> {
                     State::Buf(buffer) => Src::Buf {
                         buffer,
                         dtype: x.dtype(),
-                        layout: layout.clone(),
+                        layout: Layout::clone(layout),
                     },
                     State::Node(node) => Src::Node {
                         node,
-                        layout: layout.clone(),
+                        layout: Layout::clone(layout),
                     },
                     State::Failed(error) => return Err(error),
                 }
@@ -243,25 +247,18 @@ fn run_now(
 ) -> Result<Option<Array>> {
     let mut buffers: SmallVec<[(Buffer, DType, &Layout); 3]> = SmallVec::new();
     let mut params: SmallVec<[Scalar; 3]> = SmallVec::new();
-    let mut builder = ProgramBuilder::new();
-    let mut slots: SmallVec<[u16; 3]> = SmallVec::new();
     for input in ins {
         match input {
-            In::Scalar(scalar) => {
-                params.push(*scalar);
-                slots.push(builder.param(scalar.dtype()));
-            }
+            In::Scalar(scalar) => params.push(*scalar),
             In::Array(x, layout) => {
                 let Some(buffer) = x.base().ready() else {
                     return Ok(None);
                 };
                 buffers.push((buffer, x.dtype(), layout));
-                slots.push(builder.load(x.dtype()));
             }
         }
     }
-    let out = apply_recipe(&mut builder, recipe, dtype, &mut slots)?;
-    let program = builder.finish(&[out])?;
+    let program = single::program(recipe, dtype, ins)?;
     let inputs: SmallVec<[Operand<'_>; 3]> = buffers
         .iter()
         .map(|(buffer, dtype, layout)| Operand {

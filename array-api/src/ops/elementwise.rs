@@ -11,6 +11,7 @@ use rustarr_interface::{
     broadcast_shapes,
 };
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// The context in which arrays of `args` meet: the common one; among CPU contexts the thread's current
 /// one if it shares their memory, else the first operand's.
@@ -75,7 +76,7 @@ pub fn apply(op: Op, args: &[Arg<'_>]) -> Result<Array> {
     if op == Op::Pow && compute.is(Kinds::SIGNED) && !shape.contains(&0) {
         check_exponents(&args[1])?;
     }
-    graph::apply(&ctx, op, compute, shape, ins)
+    graph::apply(&ctx, op, compute, shape, &ins)
 }
 
 /// The dtype that the operands are converted to before the operation.
@@ -119,11 +120,11 @@ fn scalar_comparison(op: Op, compute: DType, args: &[Arg<'_>]) -> Option<bool> {
     }
 }
 
-fn broadcast(x: &Array, shape: &Dims) -> Result<Layout> {
+fn broadcast<'a>(x: &'a Array, shape: &Dims) -> Result<Cow<'a, Layout>> {
     if x.shape() == shape.as_slice() {
-        return Ok(x.layout().clone());
+        return Ok(Cow::Borrowed(x.layout()));
     }
-    x.layout().broadcast_to(shape)
+    x.layout().broadcast_to(shape).map(Cow::Owned)
 }
 
 fn common_shape(name: &'static str, args: &[Arg<'_>]) -> Result<Dims> {

@@ -12,11 +12,23 @@ pub type Dims = SmallVec<[usize; 4]>;
 pub type Strides = SmallVec<[isize; 4]>;
 
 /// Which elements of a buffer an array is: a shape, a step per dimension and the first element.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Layout {
     shape: Dims,
     strides: Strides,
     offset: usize,
+}
+
+impl Clone for Layout {
+    /// Copies the words at once, which a `SmallVec`'s own clone does one by one.
+    #[inline]
+    fn clone(&self) -> Layout {
+        Layout {
+            shape: Dims::from_slice(&self.shape),
+            strides: Strides::from_slice(&self.strides),
+            offset: self.offset,
+        }
+    }
 }
 
 impl Layout {
