@@ -205,9 +205,7 @@ def test_no_reference_is_kept(cpu):
     assert sys.getrefcount(a) == count
 
 
-@pytest.mark.parametrize(
-    "name", "sum prod max min mean std var all any argmax argmin cumsum cumprod round".split()
-)
+@pytest.mark.parametrize("name", "sum prod max min mean std var all any argmax argmin cumsum cumprod round".split())
 def test_functions_of_numpy_call_methods(xp, name):
     """They hand over out=None, and sometimes dtype=None."""
     x = xp.asarray([[1.5, 2.0], [0.5, 4.0]], dtype=xp.float32)
@@ -221,8 +219,10 @@ def test_functions_of_numpy_call_methods(xp, name):
 def test_functions_of_numpy_with_more_arguments(xp):
     x = xp.asarray([1.5, 2.0, 0.5], dtype=xp.float32)
     for found, expected in (
-        (np.clip(x, 1, 1.75), [1.5, 1.75, 1.0]), (np.take(x, [2, 0]), [0.5, 1.5]), (np.mean(x, dtype=np.float64), 4 / 3),
-    ):  # fmt: skip
+        (np.clip(x, 1, 1.75), [1.5, 1.75, 1.0]),
+        (np.take(x, [2, 0]), [0.5, 1.5]),
+        (np.mean(x, dtype=np.float64), 4 / 3),
+    ):
         assert isinstance(found, rustarr.Array)
         np.testing.assert_allclose(found.tolist(), expected)
     assert np.mean(x, dtype=np.float64).dtype == np.var(x, dtype=np.float64).dtype == xp.float64
