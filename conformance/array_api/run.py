@@ -68,7 +68,7 @@ def command(options: argparse.Namespace, raw: Path) -> list[str]:
     """The command that runs the suite."""
     words = [sys.executable, "-m", "pytest", "array_api_tests", "-q", "-p", "no:cacheprovider", "--disable-warnings"]
     words += ["--tb=short", f"--max-examples={options.max_examples}", f"--xfails-file={XFAILS}"]
-    words += ["--json-report", f"--json-report-file={raw}", "--json-report-omit", "keywords", "streams", "log", "warnings"]
+    words += ["--json-report", f"--json-report-file={raw}", *"--json-report-omit keywords streams log warnings".split()]
     words += ["--disable-deadline"] if options.disable_deadline else []
     words += ["-n", str(options.jobs)] if options.jobs > 1 else []
     words += [f"--hypothesis-seed={options.seed}"] if options.seed is not None else []
@@ -215,7 +215,7 @@ def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     found.add_argument("--suite", type=Path, help="a checkout of the suite; cloned into the user's cache without it")
     found.add_argument("--any-revision", action="store_true", help="run another revision of the suite than the pinned")
-    found.add_argument("--namespace", nargs="+", default=NAMESPACES, help="the namespaces; both CPU backends by default")
+    found.add_argument("--namespace", nargs="+", default=NAMESPACES, help="by default both CPU backends")
     found.add_argument("--max-examples", type=int, default=200, help="random examples of a test")
     found.add_argument("--disable-deadline", action="store_true", help="let single examples take as long as they need")
     found.add_argument("--defer", choices=("auto", "always", "never"), help="when recorded work runs (RUSTARR_DEFER)")

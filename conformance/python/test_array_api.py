@@ -60,9 +60,15 @@ NAMESPACE = "rustarr.cpu_serial"
 def report(runner, permitted):
     tests = runner.judged(RAW, NAMESPACE, permitted)
     return {
-        "namespace": NAMESPACE, "version": "2025.12", "revision": "0" * 40, "options": {"max_examples": 7, "grain": None},
-        "seconds": 1.0, "totals": runner.totals(tests), "stale": runner.stale(tests, NAMESPACE, permitted), "tests": tests,
-    }  # fmt: skip
+        "namespace": NAMESPACE,
+        "version": "2025.12",
+        "revision": "0" * 40,
+        "options": {"max_examples": 7, "grain": None},
+        "seconds": 1.0,
+        "totals": runner.totals(tests),
+        "stale": runner.stale(tests, NAMESPACE, permitted),
+        "tests": tests,
+    }
 
 
 def test_nothing_is_excused_that_is_not_permitted(runner):
