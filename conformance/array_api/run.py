@@ -3,7 +3,9 @@
     python conformance/array_api/run.py                                   # both CPU backends; clones the suite
     python conformance/array_api/run.py --suite PATH --namespace rustarr.wgpu --max-examples 20 --disable-deadline
     python conformance/array_api/run.py --defer always --grain 1          # everything recorded, and cut small
-    python conformance/array_api/run.py --docs                            # also write docs/array-api.md
+    python conformance/array_api/run.py --docs                            # and write docs/array-api.md
+
+The page is made from the last report of each namespace in the folder of reports, this run's and earlier ones.
 
 Needs the packages of the suite's requirements.txt beside rustarr. Nothing is skipped or expected to fail:
 `xfails.txt` is empty, and what the standard permits to fail (`permitted.toml`) runs and is reported by name.
@@ -210,6 +212,12 @@ def run(options: argparse.Namespace, path: Path, namespace: str, permitted: list
     }
 
 
+def kept(folder: Path) -> list[dict]:
+    """The last report of each namespace."""
+    reports = [json.loads(file.read_text()) for file in folder.glob("*.json")]
+    return sorted(reports, key=lambda report: (report["namespace"] not in NAMESPACES, report["namespace"]))
+
+
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     found = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -224,7 +232,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--seed", type=int, help="seed of the random examples")
     found.add_argument("--select", help="run the tests whose names match only (pytest -k)")
     found.add_argument("--report", type=Path, default=ROOT / "build" / "array-api", help="folder of the reports")
-    found.add_argument("--docs", action="store_true", help=f"write {DOCUMENT.relative_to(ROOT)} from this run")
+    found.add_argument("--docs", action="store_true", help=f"write {DOCUMENT.relative_to(ROOT)} from the reports in the folder")
     return found
 
 
@@ -246,7 +254,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     if options.docs:
-        DOCUMENT.write_text(table.document(reports))
+        DOCUMENT.write_text(table.document(kept(options.report)))
     return int(not all(map(passed, reports)))
 
 

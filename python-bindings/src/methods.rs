@@ -221,6 +221,7 @@ impl PyArray {
 
     /// Standard deviation over axes; see the function ``std``.
     #[pyo3(signature = (axis=None, dtype=None, out=None, *, correction=0.0, keepdims=false, ddof=None))]
+    #[expect(clippy::too_many_arguments, reason = "NumPy's parameters")]
     fn std(
         &self,
         py: Python<'_>,
@@ -243,6 +244,7 @@ impl PyArray {
 
     /// Variance over axes; see the function ``var``.
     #[pyo3(signature = (axis=None, dtype=None, out=None, *, correction=0.0, keepdims=false, ddof=None))]
+    #[expect(clippy::too_many_arguments, reason = "NumPy's parameters")]
     fn var(
         &self,
         py: Python<'_>,
