@@ -91,6 +91,8 @@ fn cases() -> impl Iterator<Item = (Op, DType)> {
 fn special_values_in_every_form() {
     for target in targets() {
         for (op, dtype) in cases() {
+            // Shown when the test fails, or is asked what it has tried.
+            println!("{}: {} of {dtype}", target.name, op.name());
             let columns = columns(op, dtype);
             let place = if is_native(target, op, dtype) {
                 target.place
