@@ -138,7 +138,7 @@ impl Draw<'_> {
 /// ----------
 /// functions
 ///     The namespace's functions.
-#[pyclass(frozen, module = "rustarr._core")]
+#[pyclass(frozen, name = "random", module = "rustarr._core")]
 pub struct Random(Home);
 
 impl Random {

@@ -40,7 +40,9 @@ fn polar_limit(r: f64, y: f64) -> C64 {
 /// `p s 2^k`; a subnormal `s` would lose bits if the scaling came last.
 fn scaled_product(p: Dd, s: Dd, k: f64) -> f64 {
     let up = if s.hi.abs() < 1e-200 { 300.0 } else { 0.0 };
-    scale(p.times(s.scaled(power_of_two(up))).value(), k - up)
+    // A smaller power would be out of the scaling's range; all of them give zero.
+    let k = (k - up).max(-2044.0);
+    scale(p.times(s.scaled(power_of_two(up))).value(), k)
 }
 
 fn exp_c(z: C64) -> C64 {
@@ -67,7 +69,8 @@ fn exp_c(z: C64) -> C64 {
 
 fn expm1_c(z: C64) -> C64 {
     if z.im == 0.0 {
-        return C64::new(super::expm1(z.re), z.im);
+        // The standard has 0 for both zeros here, unlike the real function.
+        return C64::new(super::expm1(z.re) + 0.0, z.im);
     }
     let e = exp_c(z);
     if !finite(z) || z.re > 40.0 || z.re < -40.0 {
@@ -230,13 +233,13 @@ fn tanh_c(z: C64) -> C64 {
     if z.re == 0.0 && !z.im.is_finite() {
         return C64::new(z.re, f64::NAN);
     }
-    if z.re.is_infinite() || z.re.abs() > 22.0 && z.im.is_finite() {
+    if z.re.is_infinite() {
+        // The zero has the sign of y here, where C's has that of sin 2y.
+        return C64::new(1.0f64.copysign(z.re), 0.0f64.copysign(z.im));
+    }
+    if z.re.abs() > 22.0 && z.im.is_finite() {
         // cosh and |sinh| are equal here; the imaginary part is 4 sin y cos y e^(-2|x|).
-        let turn = if z.im.is_finite() {
-            super::sin(z.im) * super::cos(z.im)
-        } else {
-            0.0f64.copysign(z.im)
-        };
+        let turn = super::sin(z.im) * super::cos(z.im);
         return C64::new(
             1.0f64.copysign(z.re),
             4.0 * turn * super::exp(-2.0 * z.re.abs()),
