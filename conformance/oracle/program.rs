@@ -1,7 +1,7 @@
 //! Programs: what the oracle and the front end both carry out.
 
 use super::array::{Fold, View, broadcast, groups};
-use super::promote::{compute, join, join_scalar};
+use super::promote::{brought, compute, join, join_scalar};
 use super::value::{Value, int_range};
 use crate::suite::reference::{Place, evaluate, refuses_exponent};
 use num_complex::Complex64;
@@ -462,7 +462,7 @@ pub fn view(x: &View, kind: &ViewKind) -> View {
 fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
     let operands = if op == Op::Select { &args[1..] } else { args };
     let arrays = || operands.iter().filter_map(|a| a.ok());
-    let strong = arrays().map(View::dtype).reduce(join);
+    let strong = arrays().map(|v| brought(op, v.dtype())).reduce(join);
     // A complex scalar outranks a float, and so on; they never add precision.
     let rank = |w: &Weak| match w {
         Weak::Bool(_) => 0,

@@ -91,13 +91,17 @@ fn compute_dtype(op: Op, args: &[Arg<'_>], default_float: DType) -> Result<DType
         Arg::Array(_) => None,
         Arg::Scalar(s) => Some(*s),
     });
-    let common = common_dtype(row.name, dtypes, scalars, default_float)?;
+    let common = common_dtype(row.name, dtypes.clone(), scalars.clone(), default_float)?;
     if common.is(Kinds::INEXACT) {
         return Ok(common);
     }
     // Integers meet a device without float64 in the float that it has.
     Ok(match row.promote {
-        Promote::Float => exact_float(common).min(default_float),
+        Promote::Float => {
+            // Each integer becomes the float that it needs; the integer that they share may need a wider one.
+            let floats = dtypes.map(|d| if d == DType::Bool { d } else { exact_float(d) });
+            exact_float(common_dtype(row.name, floats, scalars, default_float)?).min(default_float)
+        }
         Promote::Divide => default_float,
         // As in NumPy, booleans count as int8 where an operation takes integers only.
         Promote::Same if common == DType::Bool && bool_is_int8(op) => DType::I8,
