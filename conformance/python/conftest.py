@@ -7,6 +7,8 @@ import rustarr
 
 # A software GPU is as good as any other for these tests.
 os.environ.setdefault("RUSTARR_ALLOW_SOFTWARE", "1")
+# Read when SciPy is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 CPU = ("cpu-serial", "cpu-parallel")
 ALL = (*CPU, "wgpu")

@@ -1,6 +1,6 @@
 """Every function of the standard against NumPy and array-api-strict, with random dtypes, shapes, views and values.
 
-RUSTARR_EXAMPLES says how many calls of each function are tried (60 without it), or which: "17:18" tries number 17.
+RUSTARR_EXAMPLES says how many calls of each function are tried (200 without it), or which: "17:18" tries number 17.
 """
 
 import os
@@ -21,7 +21,7 @@ NAMES = Path(__file__).resolve().parents[3] / "shared" / "standard-2025.12.txt"
 
 def numbers():
     """The examples to try."""
-    first, colon, last = os.environ.get("RUSTARR_EXAMPLES", "60").partition(":")
+    first, colon, last = os.environ.get("RUSTARR_EXAMPLES", "200").partition(":")
     return range(int(first), int(last)) if colon else range(int(first))
 
 
@@ -65,3 +65,20 @@ def test_function(name):
             f"{case!r}\n{found}\n"
             f"again: RUSTARR_EXAMPLES={number}:{number + 1} python -m pytest '{__file__}::test_function[{name}]'"
         )
+
+
+def test_no_function_is_forgotten():
+    chapters = {}
+    for name in TABLE:
+        chapter, short = name.split("/")
+        chapters.setdefault(chapter.split("(")[0], set()).add(short)
+    main = set().union(*(names for chapter, names in chapters.items() if chapter not in ("linalg", "fft")))
+    assert not set(STANDARD) - main and not set(LINALG) - chapters["linalg"] and not set(FFT) - chapters["fft"]
+    operators = {n for n in dir(array_api_strict.zeros(1)) if n.startswith("__") and n not in dir(object)}
+    attributes = {"__array__", "__buffer__", "__iter__", "__annotations__", "__module__", "__slots__", "__weakref__"}
+    assert not operators - main - attributes
+
+
+@pytest.mark.skipif(not NAMES.exists(), reason="the list of the standard's names is not beside this checkout")
+def test_the_table_has_the_names_of_the_standard():
+    assert set(TABLE) == set(NAMES.read_text().split())

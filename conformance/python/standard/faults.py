@@ -98,6 +98,12 @@ def small_log1p(case):
     return (z.dtype.kind == "c") & (np.abs(z) < 0.01)
 
 
+@fault("both", "elementwise/expm1", "A complex number on the real axis has a NaN for its imaginary part where e^x overflows.")
+def real_expm1(case):
+    z = case.args[0].value
+    return (z.dtype.kind == "c") & (z.imag == 0) & (z.real > 80)
+
+
 @fault("both", "elementwise/logaddexp", "Where the terms cancel, we promise 2^-57 (2^-37 for float32), not an ulp.")
 def cancelled(case):
     x, y = (v.astype(float) for v in values(case))
