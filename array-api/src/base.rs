@@ -4,7 +4,12 @@ use crate::context::lock;
 use crate::graph::{Node, policy};
 use rustarr_interface::{Buffer, DType, Error, ForeignMemory, Result, Space, fork, interrupt};
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 /// What a base holds.
 #[derive(Clone)]
@@ -33,9 +38,17 @@ pub(crate) struct Base {
     pub space: Space,
     foreign: bool,
     cell: Mutex<Cell>,
-    /// Held by the one thread that writes a part of the elements: a second writer that saw the first one's
-    /// handle of the memory would write into a copy, and one of the two writes would be lost.
-    writing: Mutex<()>,
+    /// The process that writes a part of the elements, by its [`fork::generation`]; 0 for none.
+    writing: AtomicU64,
+}
+
+/// The right to write a part of a base's elements; ends when dropped.
+struct Writing<'a>(&'a AtomicU64);
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Release);
+    }
 }
 
 impl Base {
@@ -57,7 +70,7 @@ impl Base {
             space,
             foreign,
             cell: Mutex::new(cell),
-            writing: Mutex::new(()),
+            writing: AtomicU64::new(0),
         })
     }
 
@@ -112,13 +125,45 @@ impl Base {
             .collect()
     }
 
-    /// Waits until no other thread writes a part of the elements, and keeps others from it.
-    pub fn lock_for_writing(&self) -> MutexGuard<'_, ()> {
-        match self.writing.try_lock() {
-            Ok(guard) => guard,
-            // The other writer may need the embedding program's lock to end, and a fork must not wait for us.
-            Err(_) => interrupt::blocking(|| fork::paused(|| lock(&self.writing))),
+    /// Runs `write` when no other thread writes a part of the elements, and keeps others from it meanwhile: a second
+    /// writer that saw the first one's handle of the memory would write into a copy, and one of the writes would be
+    /// lost. No signal handler runs under it, which might write the same elements: what may take long is done before.
+    ///
+    /// # Errors
+    /// `Interrupted` if the user asks to stop while another thread writes; then those of `write`.
+    pub fn writing<R>(&self, name: &'static str, write: impl FnOnce() -> Result<R>) -> Result<R> {
+        if !self.try_begin() {
+            self.wait_to_begin(name)?;
         }
+        let _writing = Writing(&self.writing);
+        interrupt::shield(write)
+    }
+
+    /// Takes the right to write, unless another thread of this process has it: a forked child has only one.
+    fn try_begin(&self) -> bool {
+        let own = fork::generation();
+        let free = |holder| (holder != own).then_some(own);
+        self.writing.fetch_update(Acquire, Relaxed, free).is_ok()
+    }
+
+    #[cold]
+    fn wait_to_begin(&self, name: &'static str) -> Result<()> {
+        // The other writer may need the embedding program's lock to end, and a fork must not wait for us. Polled,
+        // because a child could inherit a lock held.
+        interrupt::blocking(|| {
+            let mut rounds = 0u32;
+            while !self.try_begin() {
+                if interrupt::requested() {
+                    return Err(Error::interrupted(name, "stopped by the user"));
+                }
+                rounds += 1;
+                fork::paused(|| match rounds {
+                    0..64 => std::thread::yield_now(),
+                    _ => std::thread::sleep(Duration::from_micros(50)),
+                });
+            }
+            Ok(())
+        })
     }
 
     /// Whether others can see or change the memory behind our back: foreign or exported memory. Reads

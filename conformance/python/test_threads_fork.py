@@ -128,6 +128,31 @@ def test_a_child_forked_while_another_thread_computes(cpu):
 
 
 @fork
+def test_a_child_forked_while_another_thread_writes_the_same_array(cpu):
+    y = cpu.linspace(0, 1, 300_000)
+    x = cpu.zeros(300_001)
+    stop = threading.Event()
+
+    def busy():
+        while not stop.is_set():
+            x[1:] = cpu.sin(cpu.exp(y))
+
+    def work():
+        x[0:2] = 3.0
+        assert float(x[0]) == 3.0
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    try:
+        for _ in range(10):
+            assert child_result(work) == 0
+    finally:
+        stop.set()
+        thread.join(60)
+    assert not thread.is_alive()
+
+
+@fork
 def test_recorded_work_is_finished_by_the_child(cpu):
     x = cpu.exp(cpu.zeros(200_000)) * 2
 
@@ -203,6 +228,29 @@ except Stop as stop:
 def test_a_handler_of_ones_own_is_what_is_raised():
     out = subprocess.run([sys.executable, "-c", HANDLED], capture_output=True, text=True, timeout=120)
     assert out.stdout.strip() == "stopped by mine", out.stdout + out.stderr
+
+
+WRITING_HANDLER = """
+import signal, rustarr
+y = rustarr.linspace(0, 1, 2_000_000)
+x = rustarr.zeros(2_000_001)
+hits = []
+def handler(*_):
+    x[0:2] = 3.0
+    hits.append(float(x[0]))
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+while len(hits) < 5:
+    x[1:] = y + rustarr.sum(rustarr.sin(rustarr.exp(y)))
+signal.setitimer(signal.ITIMER_REAL, 0)
+print("written", hits)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no timer signal")
+def test_a_handler_writes_the_array_that_is_being_written():
+    out = subprocess.run([sys.executable, "-c", WRITING_HANDLER], capture_output=True, text=True, timeout=120)
+    assert out.stdout.strip() == "written [3.0, 3.0, 3.0, 3.0, 3.0]", out.stdout + out.stderr
 
 
 def test_threads_write_disjoint_parts_of_one_array(xp):

@@ -117,6 +117,13 @@ fn the_examples_work() {
                 .env("GIT_CEILING_DIRECTORIES", scratch),
         );
     }
+    // Crates of another version: those of the same name and version would take the place of the project's own in the
+    // target folder, which is shared so that their dependencies are not compiled again.
+    let manifest = patched.join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).expect("the workspace's manifest");
+    let own = format!("version = \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert_eq!(text.matches(&own).count(), 1);
+    std::fs::write(&manifest, text.replace(&own, "version = \"0.0.0-example\"")).expect("a write");
     mirror(&patched, &copy);
     let printed = run(
         &copy,

@@ -11,9 +11,8 @@ use super::verb::{check_native, maybe_blocking};
 use super::{Recipe, fallback};
 use crate::array::{Array, Ready};
 use crate::base::{Base, State};
-use rustarr_interface::{
-    Args, Buffer, DType, Error, Layout, Operand, Program, Result, Verb, interrupt,
-};
+use crate::context::Context;
+use rustarr_interface::{Args, Buffer, DType, Error, Layout, Operand, Program, Result, Verb};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -72,24 +71,36 @@ fn dense_state(value: &Array) -> Result<State> {
 /// Writes into a part of the target's memory.
 fn write_part(name: &'static str, target: &Array, value: &Array) -> Result<()> {
     let base = target.base();
-    let _writing = base.lock_for_writing();
     base.realise()?;
-    let ctx = target.context();
+    // What may take long comes before the right to write: what is below the value, and who reads the target.
+    let pending = pending_plan(value)?;
+    if pending.is_none() {
+        value.realise()?;
+    }
+    run_readers(base, pending.as_ref())?;
+    drop(pending);
+    base.writing(name, || write_ready(name, target, value))
+}
 
+/// Writes a value of which nothing but one program, or a copy, is left to do; what others have done meanwhile is looked
+/// at anew.
+fn write_ready(name: &'static str, target: &Array, value: &Array) -> Result<()> {
+    let base = target.base();
+    base.realise()?;
     // The program of a value that is still to be computed can write straight into the target, unless recorded work
     // wants the value too or it reads elements that it would overwrite.
     let direct = match pending_plan(value)? {
         Some((node, plan)) if reads_are_safe(&plan, target, is_sole(value))? => Some((node, plan)),
         _ => None,
     };
-    if let Some((node, plan)) = direct {
-        run_readers(base, Some(&node), &plan)?;
+    if let Some((node, plan)) = &direct {
+        run_readers(base, direct.as_ref())?;
         let own_refs = plan
             .inlined
             .iter()
             .map(|(n, _)| captures(n, base))
             .sum::<usize>()
-            + captures(&node, base);
+            + captures(node, base);
         let in_plan = plan
             .inputs
             .iter()
@@ -106,14 +117,14 @@ fn write_part(name: &'static str, target: &Array, value: &Array) -> Result<()> {
             layout: target.layout(),
             dtype: target.dtype(),
         };
-        return interrupt::shield(|| run_into(&node, &plan, &[output], &[donated]));
+        return run_into(node, plan, &[output], &[donated]);
     }
 
     let mut ready = value.realise()?;
     if overlap(&ready, target)? {
         ready = contiguous_copy(value)?.realise()?;
     }
-    run_readers(base, None, &Plan::default())?;
+    run_readers(base, None)?;
     let own = is_memory_of(&ready.buffer, base) as usize;
     let buffer = own_memory(name, target, own)?;
     let output = Operand {
@@ -121,17 +132,21 @@ fn write_part(name: &'static str, target: &Array, value: &Array) -> Result<()> {
         layout: target.layout(),
         dtype: target.dtype(),
     };
-    let program = Program::copy(target.dtype(), target.dtype());
-    let inputs = [ready.operand()];
+    copy_into(name, target.context(), ready.operand(), output)
+}
+
+/// Copies elements of one dtype and shape.
+fn copy_into(name: &'static str, ctx: &Context, from: Operand<'_>, to: Operand<'_>) -> Result<()> {
+    let program = Program::copy(from.dtype, to.dtype);
     let args = Args {
-        shape: target.shape(),
-        inputs: &inputs,
+        shape: to.layout.shape(),
+        inputs: &[from],
         params: &[],
-        outputs: &[output],
+        outputs: &[to],
         donated: &[],
     };
-    maybe_blocking(ctx, target.size(), || {
-        interrupt::shield(|| run_program(ctx, name, Recipe::Cast, &program, args))
+    maybe_blocking(ctx, to.layout.size(), || {
+        run_program(ctx, name, Recipe::Cast, &program, args)
     })
 }
 
@@ -231,11 +246,13 @@ fn captures(node: &Node, base: &Base) -> usize {
     .unwrap_or(0)
 }
 
-/// Runs the recorded work that reads the base, except what is part of the write itself.
-fn run_readers(base: &Base, root: Option<&Arc<Node>>, plan: &Plan) -> Result<()> {
+/// Runs the recorded work that reads the base, except what is part of the `write` itself.
+fn run_readers(base: &Base, write: Option<&(Arc<Node>, Plan)>) -> Result<()> {
     for reader in base.take_readers() {
-        let own = root.is_some_and(|n| Arc::ptr_eq(n, &reader))
-            || plan.inlined.iter().any(|(n, _)| Arc::ptr_eq(n, &reader));
+        let own = write.is_some_and(|(root, plan)| {
+            let mut nodes = plan.inlined.iter().map(|(n, _)| n).chain([root]);
+            nodes.any(|n| Arc::ptr_eq(n, &reader))
+        });
         if !own {
             realise(&reader)?;
         }
@@ -265,17 +282,7 @@ fn own_memory(name: &'static str, target: &Array, known: usize) -> Result<Buffer
         layout: &layout,
         dtype: base.dtype,
     };
-    let program = Program::copy(base.dtype, base.dtype);
-    let args = Args {
-        shape: &[base.len],
-        inputs: &[input],
-        params: &[],
-        outputs: &[output],
-        donated: &[],
-    };
-    maybe_blocking(ctx, base.len, || {
-        run_program(ctx, name, Recipe::Cast, &program, args)
-    })?;
+    copy_into(name, ctx, input, output)?;
     base.set(State::Buf(fresh.clone()));
     Ok(fresh)
 }
@@ -283,12 +290,18 @@ fn own_memory(name: &'static str, target: &Array, known: usize) -> Result<Buffer
 /// Makes the base the sole owner of dense memory that nothing recorded reads, for handing out a pointer.
 pub(crate) fn detach(name: &'static str, array: &Array) -> Result<Buffer> {
     let base = array.base();
-    let _writing = base.lock_for_writing();
-    base.realise()?;
-    if !base.is_shared() {
-        run_readers(base, None, &Plan::default())?;
-    }
-    own_memory(name, array, 0)
+    let settle = || {
+        base.realise()?;
+        if base.is_shared() {
+            return Ok(());
+        }
+        run_readers(base, None)
+    };
+    settle()?;
+    base.writing(name, || {
+        settle()?;
+        own_memory(name, array, 0)
+    })
 }
 
 /// Writes `values`, of shape `J + R`, at `indices` (each of shape `J`, `int64`) of the leading axes of `target`, the last
@@ -306,7 +319,7 @@ pub(crate) fn scatter(
     let ctx = target.context();
     let native = check_native(ctx, name, Verb::Scatter, [target.dtype()])?;
     let base = target.base();
-    let _writing = base.lock_for_writing();
+    // What may take long comes before the right to write.
     base.realise()?;
     let mut values = values.astype(target.dtype())?.realise()?;
     if overlap(&values, target)? {
@@ -321,17 +334,19 @@ pub(crate) fn scatter(
         }
         ready.push(index_ready);
     }
-    run_readers(base, None, &Plan::default())?;
-    let buffer = own_memory(name, target, is_memory_of(&values.buffer, base) as usize)?;
-    let output = Operand {
-        buffer: &buffer,
-        layout: target.layout(),
-        dtype: target.dtype(),
-    };
     let indices: SmallVec<[Operand<'_>; 2]> = ready.iter().map(Ready::operand).collect();
-    ctx.0.counts.verbs.fetch_add(1, Relaxed);
-    maybe_blocking(ctx, values.layout.size(), || {
-        interrupt::shield(|| {
+    run_readers(base, None)?;
+    base.writing(name, || {
+        base.realise()?;
+        run_readers(base, None)?;
+        let buffer = own_memory(name, target, is_memory_of(&values.buffer, base) as usize)?;
+        let output = Operand {
+            buffer: &buffer,
+            layout: target.layout(),
+            dtype: target.dtype(),
+        };
+        ctx.0.counts.verbs.fetch_add(1, Relaxed);
+        maybe_blocking(ctx, values.layout.size(), || {
             if native {
                 return ctx.backend().scatter(output, &indices, values.operand());
             }
@@ -342,6 +357,6 @@ pub(crate) fn scatter(
                 host.scatter(out, indices, *values)
             })
         })
+        .map_err(|e| e.in_op(name))
     })
-    .map_err(|e| e.in_op(name))
 }
