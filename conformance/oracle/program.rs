@@ -476,7 +476,17 @@ fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
         (Some(strong), None) => strong,
         (None, None) => return Err(vec![ErrorKind::Value]),
     };
-    let dtype = compute(op, common);
+    // Integers are compared as the numbers that they are, also where no integer dtype holds both.
+    let comparison = matches!(
+        op,
+        Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual
+    );
+    let integers = weak.is_none() && arrays().all(|v| v.dtype().is(Kinds::INT));
+    let dtype = if comparison && integers && common == DType::F64 {
+        DType::I64
+    } else {
+        compute(op, common)
+    };
     let mut kinds = Vec::new();
     let shapes: Vec<&[usize]> = args
         .iter()
@@ -503,7 +513,10 @@ fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
                     columns.push(
                         values
                             .into_iter()
-                            .map(|v| v.cast(view.dtype(), to))
+                            .map(|v| match v {
+                                Value::Int(_) if comparison && integers => v,
+                                _ => v.cast(view.dtype(), to),
+                            })
                             .collect(),
                     );
                 }
