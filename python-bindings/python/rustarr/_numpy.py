@@ -17,6 +17,9 @@ from ._core import Array, dtype
 #: The parts of a namespace for NumPy's modules.
 _PARTS = {"numpy": "", "numpy.linalg": "linalg", "numpy.fft": "fft"}
 
+#: Universal functions that give floats, or whole quotients, for integers where ours give what the standard says.
+_OF_INTEGERS = {"reciprocal", "rint"}
+
 #: Functions that have our names and another meaning: NaN in `unique`, real eigenvalues, NumPy's dtypes, flattening.
 _OTHERWISE = {"can_cast", "linspace", "numpy.linalg.eig", "numpy.linalg.eigvals", "outer", "result_type", "unique"}
 
@@ -72,8 +75,22 @@ def _own(part: str | None, name: str, args: tuple, kwargs: dict[str, Any]) -> An
         signature.bind(*args, **kwargs)
     except TypeError:
         return NotImplemented
-    namespace: Any = next(_arrays((args, kwargs))).__array_namespace__()
+    like = next(_arrays((args, kwargs)))
+    if name in _OF_INTEGERS and like.dtype.kind in "iu" or any(_foreign(value) for value in args):
+        return NotImplemented
+    namespace: Any = like.__array_namespace__()
     return getattr(getattr(namespace, part) if part else namespace, name)(*args, **kwargs)
+
+
+def _foreign(value: Any) -> bool:
+    """Whether a value of NumPy's has no dtype of ours."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return False
+    try:
+        dtype(value.dtype)
+    except TypeError:
+        return True
+    return False
 
 
 def _arrays(value: Any) -> Iterator[Array]:
@@ -114,9 +131,7 @@ def _through_numpy(function: Callable, args: tuple, kwargs: dict[str, Any]) -> A
         if id(value) in given:
             return given[id(value)]
         if isinstance(value, (np.ndarray, np.generic)):
-            try:
-                dtype(value.dtype)
-            except TypeError:
+            if _foreign(value):
                 return value
             shares = isinstance(value, np.ndarray) and any(np.may_share_memory(value, m) for m in memory)
             return namespace.asarray(value, copy=False if shares else None)
