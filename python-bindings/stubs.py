@@ -85,6 +85,8 @@ PARAMETERS = {
     ),
     "indexing": 'Literal["xy", "ij"]',
     "mode": 'Literal["reduced", "complete"]',
+    "take.mode": 'Literal["raise"]',
+    "out": "None",
     "norm.ord": 'float | Literal["fro", "nuc"]',
     "matrix_norm.ord": 'float | Literal["fro", "nuc"]',
     "norm": 'Literal["backward", "ortho", "forward"]',
@@ -119,8 +121,7 @@ PARAMETERS = {
 #: Types of results; everything else is an Array.
 RESULTS = {
     **dict.fromkeys(["allclose", "array_equal", "can_cast", "isdtype"], "bool"),
-    **dict.fromkeys(["broadcast_arrays", "meshgrid"], "list[Array]"),
-    **dict.fromkeys(["nonzero", "unstack"], "tuple[Array, ...]"),
+    **dict.fromkeys(["broadcast_arrays", "meshgrid", "nonzero", "unstack"], "tuple[Array, ...]"),
     "where": "Any",
     "broadcast_shapes": "tuple[int, ...]",
     "result_type": "dtype",
@@ -251,9 +252,9 @@ def definition(owner: str, name: str, function, method: bool) -> str:
     return f"def {name}{signature}: ..."
 
 
-def described(cls: type) -> str:
+def described(owner: str) -> str:
     """The class of a stub, with what its methods are."""
-    owner = cls.__name__
+    cls = getattr(_core, owner)
     lines = []
     for name, kind in ATTRIBUTES.get(owner, {}).items():
         assert hasattr(cls, name), (owner, name)
@@ -287,7 +288,7 @@ def core() -> str:
         # `bool` is a builtin type in the annotations of this file.
         text += f"{name}: dtype\n" if name != "bool" else ""
     for name in CLASSES:
-        text += "\n" + described(getattr(_core, name))
+        text += "\n" + described(name)
     text += "\n"
     for name in ("current_context", "devices", "set_default_context", "synchronize"):
         text += definition("_core", name, getattr(_core, name), method=False) + "\n"

@@ -155,8 +155,8 @@ fn plan(op: &'static str, x: &Array, keys: &[Key]) -> Result<Plan> {
                 rest += skip(key);
             }
             Key::Array(a) if a.dtype() == DType::Bool && a.ndim() > 0 => {
-                check_mask(op, a, &x.shape()[axis..], axis)?;
-                picks.push((out, axis, Pick::Mask(a.clone())));
+                let mask = fitted_mask(op, a, &x.shape()[axis..], axis)?;
+                picks.push((out, axis, Pick::Mask(mask)));
                 out += a.ndim();
             }
             // A mask without dimensions is one over a new axis of length 1.
@@ -256,9 +256,11 @@ fn slice(
     Ok((start.max(0) as usize, step as isize, len as usize))
 }
 
-fn check_mask(op: &'static str, mask: &Array, sizes: &[usize], axis: usize) -> Result<()> {
+/// The mask, which has the sizes of the axes from `axis` on. One that is empty along an axis selects nothing whatever
+/// the size there, as in NumPy: it becomes one that is false everywhere.
+fn fitted_mask(op: &'static str, mask: &Array, sizes: &[usize], axis: usize) -> Result<Array> {
     for (i, (&m, &n)) in mask.shape().iter().zip(sizes).enumerate() {
-        if m != n {
+        if m != n && m != 0 {
             let axis = axis + i;
             return Err(Error::index(
                 op,
@@ -266,7 +268,12 @@ fn check_mask(op: &'static str, mask: &Array, sizes: &[usize], axis: usize) -> R
             ));
         }
     }
-    Ok(())
+    let sizes = &sizes[..mask.ndim()];
+    if mask.shape() == sizes {
+        return Ok(mask.clone());
+    }
+    let none = graph::fill(mask.context(), &[], Scalar::new(Bool::from(false)))?;
+    Ok(none.view(none.layout().broadcast_to(sizes)?))
 }
 
 /// Index arrays broadcast to one shape `J`, over a view whose picked axes come first: `D + R`.

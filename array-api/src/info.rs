@@ -131,7 +131,8 @@ pub fn native_dtypes(ctx: &Context) -> DTypeSet {
     ctx.backend().caps().dtypes
 }
 
-/// The dtypes that arrays of a context may have, in the standard's order: all, or those of a kind.
+/// The standard's dtypes that arrays of a context may have, in its order: all, or those of a kind. `float16` is
+/// none of them.
 ///
 /// What the device lacks runs on the host kernels unless the context forbids it, and only then is left out.
 /// Source: array API standard, `__array_namespace_info__().dtypes`.
@@ -144,7 +145,7 @@ pub fn dtypes(ctx: &Context, kind: Option<&str>) -> Result<Vec<DType>> {
     let all = ctx.fallback() != crate::Fallback::Error;
     Ok(DType::ALL
         .into_iter()
-        .filter(|d| d.is(kinds) && (all || native.contains(*d)))
+        .filter(|&d| d != DType::F16 && d.is(kinds) && (all || native.contains(d)))
         .collect())
 }
 

@@ -40,12 +40,17 @@ fn host_device(spec: &str, opened: Result<Arc<dyn Backend>>) -> Vec<DeviceInfo> 
     }]
 }
 
-/// The backend behind a device, for what the device cannot do.
-pub(crate) fn host() -> Result<Arc<dyn Backend>> {
+/// The backend behind the device of a context, for what the device cannot do: it splits work as the context says. The
+/// memory limit is the device's.
+pub(crate) fn host(grain: Option<usize>) -> Result<Arc<dyn Backend>> {
+    let spec = ContextSpec {
+        grain,
+        ..ContextSpec::default()
+    };
     #[cfg(feature = "parallel")]
-    return open_parallel(&ContextSpec::default());
+    return open_parallel(&spec);
     #[cfg(all(feature = "serial", not(feature = "parallel")))]
-    return open_serial(&ContextSpec::default());
+    return open_serial(&spec);
     #[cfg(not(any(feature = "serial", feature = "parallel")))]
     Err(rustarr_interface::Error::device(
         "Context",

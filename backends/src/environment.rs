@@ -1,11 +1,11 @@
-//! The environment variables, read in this one place.
+//! The environment variables that decide how contexts are opened.
 
 use crate::{Defer, Fallback};
 use rustarr_interface::{Error, Result};
 use std::env::VarError;
 
 /// Every variable that is read here, and what it decides. `RUSTARR_NUM_THREADS` and `OMP_NUM_THREADS` are
-/// read where threads are made.
+/// read where threads are made, `RUSTARR_CACHE_DIR` where compiled pipelines are kept.
 pub const VARIABLES: &[(&str, &str)] = &[
     (
         "RUSTARR_BACKEND",

@@ -1,6 +1,6 @@
 //! The registry: opens contexts by name and re-exports the front end.
 //!
-//! A backend is one line of `BACKENDS`, behind a Cargo feature.
+//! A backend is one entry of `BACKENDS`, behind a Cargo feature.
 //!
 //! ```no_run
 //! let ctx = rustarr_backends::open(&"cpu-parallel".parse()?)?;
@@ -31,13 +31,13 @@ struct Entry {
 const BACKENDS: &[Entry] = &[
     #[cfg(feature = "serial")]
     Entry {
-        name: "cpu-serial",
+        name: rustarr_serial::NAME,
         open: device::open_serial,
         devices: device::serial,
     },
     #[cfg(feature = "parallel")]
     Entry {
-        name: "cpu-parallel",
+        name: rustarr_parallel::NAME,
         open: device::open_parallel,
         devices: device::parallel,
     },
@@ -77,7 +77,7 @@ pub fn open(spec: &ContextSpec) -> Result<Context> {
     let host = if primary.caps().host_visible {
         primary.clone()
     } else {
-        device::host()?
+        device::host(spec.grain)?
     };
     let options = ContextOptions {
         defer: spec.defer.unwrap_or_default(),

@@ -320,6 +320,7 @@ impl Model {
                     *id,
                     View {
                         ctx: *ctx,
+                        read_only: view.read_only || view.repeats(),
                         ..view.clone()
                     },
                 )

@@ -326,3 +326,55 @@ def test_a_scalar_keeps_its_weakness(xp):
         x + 300
     assert (xp.ones(1, dtype=xp.float32) * 2.5).dtype == xp.float32
     assert (x * 2.5).dtype == xp.__array_namespace_info__().default_dtypes()["real floating"]
+
+
+def test_masks_that_are_empty_along_an_axis(xp):
+    """They select nothing, whatever the array's size there; as in NumPy."""
+    for shape, mask in (((0, 1), (0, 0)), ((2, 3), (0, 3)), ((2, 3), (2, 0)), ((2, 3, 4), (0, 0)), ((3,), (0,))):
+        x, empty = np.ones(shape, dtype=np.int32), np.zeros(mask, dtype=bool)
+        y = xp.asarray(x)
+        assert y[xp.asarray(empty)].shape == x[empty].shape
+        for value in (7, xp.ones((0, *shape[len(mask) :]), dtype=xp.int32)):
+            y[xp.asarray(empty)] = value
+        assert y.tolist() == x.tolist()
+
+
+def test_diagonals_however_far_away(xp):
+    x = xp.ones((2, 3), dtype=xp.int32)
+    far = 2**70
+    assert int(xp.sum(xp.eye(3, k=far))) == 0 == int(xp.sum(xp.eye(3, k=-far)))
+    assert xp.tril(x, k=far).tolist() == x.tolist() == xp.triu(x, k=-far).tolist()
+    assert int(xp.sum(xp.tril(x, k=-far))) == 0 == int(xp.sum(xp.triu(x, k=far)))
+    assert xp.linalg.diagonal(x, offset=far).shape == (0,) and int(xp.linalg.trace(x, offset=-far)) == 0
+
+
+def test_rounding_to_decimals(xp):
+    x = xp.asarray([1.25, -2.675, 1234.5], dtype=xp.float32)
+    for decimals in (-2, 0, 1, 2):
+        expected = np.round(np.asarray([1.25, -2.675, 1234.5], dtype=np.float32), decimals)
+        for rounded in (xp.round(x, decimals), xp.round(x, decimals=decimals), x.round(decimals)):
+            assert rounded.dtype == xp.float32
+            np.testing.assert_allclose(rounded.tolist(), expected, rtol=1e-6)
+    big = xp.asarray([2**62 + 1], dtype=xp.int64)
+    assert xp.round(big, 3).tolist() == [2**62 + 1]
+    assert xp.round(xp.asarray([17, -15]), -1).tolist() == np.round([17, -15], -1).tolist()
+    # Beyond the range of the scale there is nothing to round.
+    assert xp.round(xp.asarray([3e38, 0.5], dtype=xp.float32), 30).tolist()[0] == np.float32(3e38)
+
+
+def test_complex_values_that_the_standard_fixes(xp):
+    def value(function, z):
+        w = complex(function(xp.asarray(z, dtype=xp.complex128)))
+        return w.real, w.imag, math.copysign(1, w.real), math.copysign(1, w.imag)
+
+    inf = math.inf
+    # The zero has the sign of the imaginary part, where C's has that of sin 2y.
+    for y in (1.0, 2.0, 5e16):
+        assert value(xp.tanh, complex(inf, y)) == (1, 0, 1, 1)
+        assert value(xp.tanh, complex(-inf, -y)) == (-1, 0, -1, -1)
+        assert value(xp.tan, complex(y, inf)) == (0, 1, 1, 1)
+    # Both zeros give 0, unlike in the real function.
+    assert value(xp.expm1, complex(-0.0, 0.0)) == value(xp.expm1, 0j) == (0, 0, 1, 1)
+    # A tiny imaginary part of a vanishing result.
+    assert value(xp.exp, complex(-1212, 1.3e-245)) == (0, 0, 1, 1)
+    assert value(xp.expm1, complex(-1212, -1.3e-245)) == (-1, 0, -1, -1)

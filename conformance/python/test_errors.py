@@ -18,6 +18,7 @@ def test_the_operation_and_its_operands_are_named(xp):
         (lambda: xp.sum(xp.ones(3), axis=3), rustarr.AxisError, ["sum", "axis 3", "1"]),
         (lambda: xp.sum(xp.ones((3, 3)), axis=(0, 0)), rustarr.AxisError, ["twice"]),
         (lambda: xp.reshape(xp.ones(6), (4, 2)), ValueError, ["reshape", "[6]", "[4, 2]"]),
+        (lambda: xp.ones((2, 3))[xp.zeros((1, 0), dtype=xp.bool)], IndexError, ["size 1", "axis 0", "2"]),
         (lambda: xp.sqrt(xp.ones(3)) @ xp.ones(2), ValueError, ["matmul", "[3]", "[2]"]),
         (lambda: xp.bitwise_and(xp.ones(3), 1), TypeError, ["bitwise_and", "float"]),
         (lambda: xp.ones(3)[5], IndexError, ["5", "3"]),
@@ -31,11 +32,31 @@ def test_the_operation_and_its_operands_are_named(xp):
         (lambda: xp.zeros(2, dtype="f9"), TypeError, ["f9", "float32"]),
         (lambda: xp.zeros(2, device="tpu"), ValueError, ["tpu", "cpu-parallel"]),
         (lambda: xp.zeros(2, device=3), TypeError, ["device", "int"]),
+        (lambda: xp.ones(3)[2**70], IndexError, [str(2**70), "axis 0", "size 3"]),
+        (lambda: xp.ones((3, 2))[..., -(2**70)], IndexError, [str(-(2**70)), "axis 1", "size 2"]),
+        (lambda: xp.ones((3, 2)).__setitem__((0, 2**70), 1), IndexError, ["setitem", str(2**70), "axis 1"]),
+        (lambda: xp.ones(3).__setitem__(0, "x"), TypeError, ["setitem", "str"]),
+        (lambda: xp.add(xp.ones(3), "x"), TypeError, ["add", "str"]),
+        (lambda: xp.ones(3).sum(out=xp.ones(())), TypeError, ["out must be None", "a[...] = result"]),
+        (lambda: xp.ones(3).take([0], mode="wrap"), ValueError, ["take", "wrap"]),
     ):
         with pytest.raises(kind) as caught:
             call()
         for word in words:
             assert word in str(caught.value), (word, str(caught.value))
+
+
+def test_wrong_arguments_name_the_public_function(xp):
+    for call, name in (
+        (lambda: xp.round(xp.ones(1), figures=2), "rustarr.round()"),
+        (lambda: xp.add(1), "rustarr.add()"),
+        (lambda: xp.linalg.inv(), "linalg.inv()"),
+        (lambda: xp.fft.fft(axis=0), "fft.fft()"),
+        (lambda: xp.random.rand(shape=3), "random.rand()"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            call()
+        assert str(caught.value).startswith(name), str(caught.value)
 
 
 def test_a_failed_write_leaves_the_target(xp):
@@ -50,6 +71,18 @@ def test_a_failed_write_leaves_the_target(xp):
         with pytest.raises((IndexError, ValueError, OverflowError, TypeError)):
             write()
     assert x.tolist() == [1, 2, 3]
+
+
+def test_matrices_that_are_not_square(xp):
+    wide, line = xp.ones((2, 3), dtype=xp.float32), xp.ones(3, dtype=xp.float32)
+    linalg = xp.linalg
+    for function in (linalg.inv, linalg.det, linalg.slogdet, linalg.cholesky, linalg.eigh, linalg.eigvals):
+        for given in (wide, line):
+            with pytest.raises(rustarr.LinAlgError, match=r"\[(2, )?3\]"):
+                function(given)
+    for call in (lambda: linalg.solve(wide, line), lambda: linalg.matrix_power(wide, 2), lambda: linalg.qr(line)):
+        with pytest.raises(rustarr.LinAlgError):
+            call()
 
 
 def test_singular_matrices(xp):

@@ -209,3 +209,26 @@ def test_no_reference_is_kept(cpu):
     del x, y
     gc.collect()
     assert sys.getrefcount(a) == count
+
+
+@pytest.mark.parametrize("name", "sum prod max min mean std var all any argmax argmin cumsum cumprod round".split())
+def test_functions_of_numpy_call_methods(xp, name):
+    """They hand over out=None, and sometimes dtype=None."""
+    x = xp.asarray([[1.5, 2.0], [0.5, 4.0]], dtype=xp.float32)
+    given = np.asarray([[1.5, 2.0], [0.5, 4.0]], dtype=np.float32)
+    for arguments in ({}, {"decimals": 1} if name == "round" else {"axis": 0}):
+        found = getattr(np, name)(x, **arguments)
+        assert isinstance(found, rustarr.Array) and found.context == xp.context
+        np.testing.assert_allclose(found.tolist(), getattr(np, name)(given, **arguments), rtol=1e-6)
+
+
+def test_functions_of_numpy_with_more_arguments(xp):
+    x = xp.asarray([1.5, 2.0, 0.5], dtype=xp.float32)
+    for found, expected in (
+        (np.clip(x, 1, 1.75), [1.5, 1.75, 1.0]),
+        (np.take(x, [2, 0]), [0.5, 1.5]),
+        (np.mean(x, dtype=np.float64), 4 / 3),
+    ):
+        assert isinstance(found, rustarr.Array)
+        np.testing.assert_allclose(found.tolist(), expected)
+    assert np.mean(x, dtype=np.float64).dtype == np.var(x, dtype=np.float64).dtype == xp.float64

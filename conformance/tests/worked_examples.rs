@@ -128,8 +128,22 @@ fn the_examples_work() {
     let printed = run(
         &copy,
         Command::new(env!("CARGO"))
-            .args(["test", "--offline", "--workspace", "--test", "operations"])
-            .args(["--", "--nocapture", "special_values"])
+            .args(["test", "--offline", "--workspace"])
+            .args([
+                "--test",
+                "operations",
+                "--test",
+                "dependencies",
+                "--test",
+                "three_places",
+            ])
+            .args([
+                "--",
+                "--nocapture",
+                "special_values",
+                "imports",
+                "three_places",
+            ])
             .env(
                 "CARGO_TARGET_DIR",
                 scratch.parent().expect("the target folder"),

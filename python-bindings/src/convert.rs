@@ -502,6 +502,40 @@ pub fn to_python<'py>(py: Python<'py>, value: &Scalar) -> Bound<'py, PyAny> {
     }
 }
 
+/// A diagonal's number: one beyond the matrix is like any other, however large.
+pub struct Offset(pub i64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Offset {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        saturated(&obj).map(Offset)
+    }
+}
+
+/// An integer, the nearest one of 64 bits if it has more.
+pub fn saturated(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
+    match obj.extract::<i64>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(obj.py()) => {
+            Ok(if obj.lt(0)? { i64::MIN } else { i64::MAX })
+        }
+        found => found,
+    }
+}
+
+/// NumPy's `out=`, which its functions hand to methods: None is all there is.
+pub struct NoOut;
+
+impl<'a, 'py> FromPyObject<'a, 'py> for NoOut {
+    type Error = PyErr;
+
+    fn extract(_: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        Err(PyTypeError::new_err(
+            "out must be None: results are new arrays; write one into an array with a[...] = result",
+        ))
+    }
+}
+
 /// Axes: one integer or several.
 pub struct Axes(pub Vec<i64>);
 

@@ -2,14 +2,15 @@
 
 use crate::array::{PyArray, wrap};
 use crate::context::DeviceArg;
-use crate::convert::{self, ScalarArg, Shape};
+use crate::convert::{self, Offset, ScalarArg, Shape};
 use crate::dlpack;
 use crate::dtype::DTypeArg;
 use crate::errors::run;
+use crate::functions::tuple;
 use crate::namespace::Functions;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyTuple;
 use rustarr::{Array, Context, DType, Weak, ops};
 
 /// Makes an array by shape.
@@ -208,13 +209,14 @@ impl Functions {
     ///     By default the default float.
     /// device
     ///     By default this namespace's device.
-    #[pyo3(signature = (n_rows, n_cols=None, /, k=0, dtype=None, *, device=None))]
+    #[pyo3(signature = (n_rows, n_cols=None, /, k=Offset(0), dtype=None, *, device=None),
+        text_signature = "($self, n_rows, n_cols=None, /, k=0, dtype=None, *, device=None)")]
     fn eye(
         &self,
         py: Python<'_>,
         n_rows: i64,
         n_cols: Option<i64>,
-        k: i64,
+        k: Offset,
         dtype: Option<DTypeArg>,
         device: Option<DeviceArg>,
     ) -> PyResult<PyArray> {
@@ -222,7 +224,7 @@ impl Functions {
         let shape = Shape(vec![n_rows, n_cols.unwrap_or(n_rows)]).sizes("eye")?;
         let dtype = dtype.map(|d| d.resolve(&context));
         wrap(py, || {
-            ops::eye(&context, shape[0], Some(shape[1]), k, dtype)
+            ops::eye(&context, shape[0], Some(shape[1]), k.0, dtype)
         })
     }
 
@@ -389,14 +391,14 @@ impl Functions {
     ///
     /// Returns
     /// -------
-    /// list of Array
+    /// tuple of Array
     #[pyo3(signature = (*arrays, indexing="xy"))]
     fn meshgrid<'py>(
         &self,
         py: Python<'py>,
         arrays: &Bound<'py, PyTuple>,
         indexing: &str,
-    ) -> PyResult<Bound<'py, PyList>> {
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let swap = match indexing {
             "xy" => true,
             "ij" => false,
@@ -408,13 +410,7 @@ impl Functions {
         };
         let arrays = self.0.arrays(arrays)?;
         let refs: Vec<_> = arrays.iter().collect();
-        let made = run(|| ops::meshgrid(&refs, swap))?;
-        PyList::new(
-            py,
-            made.into_iter()
-                .map(|a| Py::new(py, PyArray(a)))
-                .collect::<PyResult<Vec<_>>>()?,
-        )
+        tuple(py, run(|| ops::meshgrid(&refs, swap))?)
     }
 
     /// An array of ones; see ``empty`` for the parameters.
@@ -441,17 +437,17 @@ impl Functions {
     }
 
     /// The lower triangle of matrices: elements above diagonal ``k`` are zero.
-    #[pyo3(signature = (x, /, k=0))]
-    fn tril(&self, x: &Bound<'_, PyAny>, k: i64) -> PyResult<PyArray> {
+    #[pyo3(signature = (x, /, k=Offset(0)), text_signature = "($self, x, /, k=0)")]
+    fn tril(&self, x: &Bound<'_, PyAny>, k: Offset) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
-        wrap(x.py(), || ops::tril(&array, k))
+        wrap(x.py(), || ops::tril(&array, k.0))
     }
 
     /// The upper triangle of matrices: elements below diagonal ``k`` are zero.
-    #[pyo3(signature = (x, /, k=0))]
-    fn triu(&self, x: &Bound<'_, PyAny>, k: i64) -> PyResult<PyArray> {
+    #[pyo3(signature = (x, /, k=Offset(0)), text_signature = "($self, x, /, k=0)")]
+    fn triu(&self, x: &Bound<'_, PyAny>, k: Offset) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
-        wrap(x.py(), || ops::triu(&array, k))
+        wrap(x.py(), || ops::triu(&array, k.0))
     }
 
     /// An array of zeros; see ``empty`` for the parameters.

@@ -3,7 +3,7 @@
 use crate::buffer::Foreign;
 use crate::context::device_name;
 use crate::errors::run;
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -235,7 +235,7 @@ fn export_as<'py, H: Handover>(
 /// `__dlpack__`.
 ///
 /// # Errors
-/// `BufferError` for a device, stream or version that cannot be served, `ValueError` where `copy=False` would copy.
+/// `BufferError` for a device, stream or version that cannot be served, and where `copy=False` would copy.
 pub fn export<'py>(
     py: Python<'py>,
     array: &Array,
@@ -265,7 +265,7 @@ pub fn export<'py>(
     let mut flags = 0;
     let array = if own != CPU {
         if copy == Some(false) {
-            return Err(PyValueError::new_err(format!(
+            return Err(PyBufferError::new_err(format!(
                 "__dlpack__: copy=False, but {} is not the host",
                 device_name(array.context())
             )));

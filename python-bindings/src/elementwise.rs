@@ -11,6 +11,10 @@ macro_rules! methods {
         #[pymethods]
         impl Functions { $($done)* }
     };
+    // Takes NumPy's `decimals` too, and stands with the functions that are no rows.
+    (@rows [$($done:tt)*] (Round, $($row:tt)*) $($rest:tt)*) => {
+        methods! { @rows [$($done)*] $($rest)* }
+    };
     (@rows [$($done:tt)*] ($v:ident, $name:ident, 1, $kinds:ident, $promote:ident, $result:ident,
         $wgsl:tt, $ulp:tt, $doc:tt) $($rest:tt)*) => {
         methods! { @rows [$($done)*

@@ -64,6 +64,16 @@ fn panic_exception(payload: Box<dyn Any + Send>) -> PyErr {
     types::PanicError::new_err(format!("internal error, please report it: {text}"))
 }
 
+/// A failed conversion of an argument, under the name of the operation that it was for.
+#[cold]
+pub fn in_op(py: Python<'_>, error: PyErr, op: &str) -> PyErr {
+    let text = error.value(py).to_string();
+    match text.strip_prefix("asarray:") {
+        Some(detail) => PyErr::from_type(error.get_type(py), format!("{op}:{detail}")),
+        None => error,
+    }
+}
+
 /// Runs work of the front end: the door that every call passes. Errors become exceptions here, and so do
 /// panics, which would otherwise reach Python as something that `except Exception` does not catch.
 #[inline]

@@ -16,7 +16,7 @@ use rustarr::ops::fft::{self, Norm};
 /// ----------
 /// functions
 ///     The namespace's functions.
-#[pyclass(frozen, module = "rustarr._core")]
+#[pyclass(frozen, name = "fft", module = "rustarr._core")]
 pub struct Fft(Home);
 
 #[pymethods]

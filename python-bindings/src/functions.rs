@@ -8,26 +8,18 @@ use crate::errors::run;
 use crate::namespace::Functions;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use rustarr::interface::Kinds;
 use rustarr::promotion::common_dtype;
 use rustarr::{Array, Context, DType, Weak, info, ops, promotion};
 
-/// A Python list of arrays.
-pub fn list(py: Python<'_>, arrays: Vec<Array>) -> PyResult<Bound<'_, PyList>> {
-    PyList::new(py, objects(py, arrays)?)
-}
-
 /// A Python tuple of arrays.
 pub fn tuple(py: Python<'_>, arrays: Vec<Array>) -> PyResult<Bound<'_, PyTuple>> {
-    PyTuple::new(py, objects(py, arrays)?)
-}
-
-fn objects(py: Python<'_>, arrays: Vec<Array>) -> PyResult<Vec<Py<PyArray>>> {
-    arrays
+    let objects: Vec<_> = arrays
         .into_iter()
         .map(|a| Py::new(py, wrap(py, || Ok(a))?))
-        .collect()
+        .collect::<PyResult<_>>()?;
+    PyTuple::new(py, objects)
 }
 
 /// A named tuple of `rustarr._results`.
@@ -203,6 +195,32 @@ impl Functions {
                 max.as_ref().map(Input::arg),
             )
         })
+    }
+
+    /// Nearest integers, or nearest numbers of ``decimals`` digits after the point; halves to even.
+    ///
+    /// Parameters
+    /// ----------
+    /// x
+    ///     An array of any shape, or what ``asarray`` takes.
+    /// decimals
+    ///     How many digits stay after the point; negative for digits before it. NumPy's parameter.
+    ///
+    /// Returns
+    /// -------
+    /// Array
+    ///     Of the same shape and dtype.
+    ///
+    /// Raises
+    /// ------
+    /// TypeError
+    ///     For booleans.
+    ///
+    /// Source: array API standard 2025.12, "Element-wise Functions".
+    #[pyo3(signature = (x, /, decimals=0))]
+    fn round(&self, x: &Bound<'_, PyAny>, decimals: i32) -> PyResult<PyArray> {
+        let array = self.0.array(x)?;
+        wrap(x.py(), || ops::round_to(&array, decimals))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Python keys: `x[key]` and `x[key] = value`.
 
 use crate::array::{PyArray, read, wrap};
-use crate::convert;
+use crate::convert::{self, saturated};
+use crate::errors::in_op;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
@@ -14,14 +15,16 @@ type Keys = SmallVec<[Key; 4]>;
 /// `x[key]`.
 pub fn get(py: Python<'_>, x: &Array, key: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     let keys = parse(x, key)?;
-    wrap(py, || indexing::get(x, &keys))
+    wrap(py, || indexing::get(x, &keys)).map_err(|e| whole_index(py, e, key))
 }
 
 /// `x[key] = value`.
 pub fn set(x: &Array, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let keys = parse(x, key)?;
-    let value = convert::input(value, || Ok(x.context().clone()))?;
-    read(key.py(), x, || indexing::set(x, &keys, value.arg()))
+    let py = key.py();
+    let value =
+        convert::input(value, || Ok(x.context().clone())).map_err(|e| in_op(py, e, "setitem"))?;
+    read(py, x, || indexing::set(x, &keys, value.arg())).map_err(|e| whole_index(py, e, key))
 }
 
 fn parse(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Keys> {
@@ -33,7 +36,7 @@ fn parse(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Keys> {
 
 fn entry(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Key> {
     if let Ok(int) = key.cast_exact::<PyInt>() {
-        return position(int).map(Key::Int);
+        return saturated(int).map(Key::Int);
     }
     if let Ok(slice) = key.cast_exact::<PySlice>() {
         let py = key.py();
@@ -69,7 +72,7 @@ fn entry(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Key> {
         .call_method0("__index__")
         .and_then(|i| Ok(i.cast_into::<PyInt>()?))
     {
-        return position(&int).map(Key::Int);
+        return saturated(&int).map(Key::Int);
     }
     Err(PyIndexError::new_err(format!(
         "an index is an integer, a slice, None, ..., or an array of integers or booleans, not {}",
@@ -77,23 +80,34 @@ fn entry(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Key> {
     )))
 }
 
-/// An integer key; one too large for any axis is out of bounds of every axis.
-fn position(int: &Bound<'_, PyInt>) -> PyResult<i64> {
-    int.extract()
-        .map_err(|_| PyIndexError::new_err(format!("index {int} is out of bounds")))
-}
-
 /// A slice's bound; Python clips huge ones.
 fn bound(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if value.is_none() {
         return Ok(None);
     }
-    match value.extract::<i64>() {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(value.py()) => {
-            let negative = value.lt(0)?;
-            Ok(Some(if negative { i64::MIN } else { i64::MAX }))
+    saturated(value).map(Some)
+}
+
+/// The error of an index, with the number that the key has: an integer of more than 64 bits was cut to the nearest
+/// one, which is out of bounds of every axis.
+#[cold]
+fn whole_index(py: Python<'_>, error: PyErr, key: &Bound<'_, PyAny>) -> PyErr {
+    let entries = key.cast::<PyTuple>().map_or_else(
+        |_| vec![key.clone()],
+        |tuple| tuple.iter().collect::<Vec<_>>(),
+    );
+    let text = error.value(py).to_string();
+    for entry in entries {
+        let Ok(int) = entry.cast_into::<PyInt>() else {
+            continue;
+        };
+        let cut = match saturated(&int) {
+            Ok(cut @ (i64::MIN | i64::MAX)) => cut.to_string(),
+            _ => continue,
+        };
+        if text.contains(&cut) {
+            return PyErr::from_type(error.get_type(py), text.replacen(&cut, &int.to_string(), 1));
         }
-        Err(error) => Err(error),
     }
+    error
 }

@@ -56,6 +56,11 @@ mod _core {
         hooks::install();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         let py = module.py();
+        // Classes whose Python names are those of the modules that show their methods.
+        module.add("Functions", py.get_type::<namespace::Functions>())?;
+        module.add("Linalg", py.get_type::<linalg::Linalg>())?;
+        module.add("Fft", py.get_type::<fft::Fft>())?;
+        module.add("Random", py.get_type::<random::Random>())?;
         for dtype in rustarr::DType::ALL {
             module.add(dtype.name(), dtype::object(py, dtype)?)?;
         }

@@ -1,7 +1,7 @@
 //! Linear algebra. Source: array API standard 2025.12, "Linear Algebra Functions" and "Linear Algebra Extension".
 
 use crate::array::{PyArray, wrap};
-use crate::convert::Axes;
+use crate::convert::{Axes, Offset};
 use crate::dtype::DTypeArg;
 use crate::errors::run;
 use crate::functions::named;
@@ -79,7 +79,7 @@ impl Functions {
 /// ----------
 /// functions
 ///     The namespace's functions.
-#[pyclass(frozen, module = "rustarr._core")]
+#[pyclass(frozen, name = "linalg", module = "rustarr._core")]
 pub struct Linalg(Home);
 
 /// A matrix norm by the standard's names.
@@ -129,7 +129,7 @@ of_one! {
     /// Raises
     /// ------
     /// rustarr.exceptions.LinAlgError
-    ///     For a singular matrix.
+    ///     For a matrix that is singular or not square.
     inv;
     /// Singular values of matrices, falling: ``(..., min(m, n))`` of ``(..., m, n)``.
     svdvals;
@@ -167,10 +167,10 @@ impl Linalg {
     }
 
     /// Diagonals of matrices, above the main one for a positive offset; a view.
-    #[pyo3(signature = (x, /, *, offset=0))]
-    fn diagonal(&self, x: &Bound<'_, PyAny>, offset: i64) -> PyResult<PyArray> {
+    #[pyo3(signature = (x, /, *, offset=Offset(0)), text_signature = "($self, x, /, *, offset=0)")]
+    fn diagonal(&self, x: &Bound<'_, PyAny>, offset: Offset) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
-        wrap(x.py(), || linalg::diagonal(&array, offset))
+        wrap(x.py(), || linalg::diagonal(&array, offset.0))
     }
 
     /// Eigenvalues and right eigenvectors of square matrices, complex.
@@ -327,7 +327,7 @@ impl Linalg {
     /// Raises
     /// ------
     /// rustarr.exceptions.LinAlgError
-    ///     For a singular matrix.
+    ///     For a matrix that is singular or not square.
     #[pyo3(signature = (x1, x2, /))]
     fn solve(&self, x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>) -> PyResult<PyArray> {
         let (a, b) = (self.0.array(x1)?, self.0.array(x2)?);
@@ -354,16 +354,17 @@ impl Linalg {
     }
 
     /// Sums of the diagonals of matrices. Small integers widen to the default integer.
-    #[pyo3(signature = (x, /, *, offset=0, dtype=None))]
+    #[pyo3(signature = (x, /, *, offset=Offset(0), dtype=None),
+        text_signature = "($self, x, /, *, offset=0, dtype=None)")]
     fn trace(
         &self,
         x: &Bound<'_, PyAny>,
-        offset: i64,
+        offset: Offset,
         dtype: Option<DTypeArg>,
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let dtype = dtype.map(|d| d.resolve(array.context()));
-        wrap(x.py(), || linalg::trace(&array, offset, dtype))
+        wrap(x.py(), || linalg::trace(&array, offset.0, dtype))
     }
 
     /// Norms of vectors: of all elements, or along axes.

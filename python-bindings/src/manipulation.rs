@@ -3,10 +3,10 @@
 use crate::array::{PyArray, other, wrap};
 use crate::convert::{Axes, Shape};
 use crate::errors::run;
-use crate::functions::{axes, list, tuple};
+use crate::functions::{axes, tuple};
 use crate::namespace::Functions;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyTuple;
 use rustarr::{Array, ops};
 
 #[pymethods]
@@ -17,10 +17,10 @@ impl Functions {
         &self,
         py: Python<'py>,
         arrays: &Bound<'py, PyTuple>,
-    ) -> PyResult<Bound<'py, PyList>> {
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let arrays = self.0.arrays(arrays)?;
         let refs: Vec<_> = arrays.iter().collect();
-        list(py, run(|| ops::broadcast_arrays(&refs))?)
+        tuple(py, run(|| ops::broadcast_arrays(&refs))?)
     }
 
     /// The common shape of several shapes.

@@ -2,7 +2,7 @@
 
 use crate::array::{PyArray, other, read, to_list, wrap};
 use crate::context::DeviceArg;
-use crate::convert::{Axes, Input, input, to_python};
+use crate::convert::{Axes, Input, NoOut, input, to_python};
 use crate::dtype::DTypeArg;
 use crate::errors::run;
 use crate::functions::{astype, tuple};
@@ -12,11 +12,18 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use rustarr::indexing::{self, Key};
-use rustarr::interface::Op;
-use rustarr::{Arg, ops};
+use rustarr::{Array, ops};
 
 fn axes(axis: &Option<Axes>) -> Option<&[i64]> {
     axis.as_ref().map(|a| a.0.as_slice())
+}
+
+/// The array, in the dtype that a statistic is asked for in.
+fn in_dtype(x: &Array, dtype: Option<DTypeArg>) -> rustarr::Result<Array> {
+    match dtype {
+        Some(dtype) => x.astype(dtype.resolve(x.context())),
+        None => Ok(x.clone()),
+    }
 }
 
 /// Sizes or axes given one by one or as one tuple.
@@ -28,6 +35,7 @@ fn spread(args: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
         .or_else(|_| args.iter().map(|a| a.extract()).collect())
 }
 
+#[expect(unused_variables, reason = "`out` is refused while it is read")]
 #[pymethods]
 impl PyArray {
     /// This array on another device, or itself if it is there.
@@ -145,12 +153,13 @@ impl PyArray {
     }
 
     /// Sum over axes; see the function ``sum``.
-    #[pyo3(signature = (axis=None, dtype=None, *, keepdims=false))]
+    #[pyo3(signature = (axis=None, dtype=None, out=None, *, keepdims=false))]
     fn sum(
         &self,
         py: Python<'_>,
         axis: Option<Axes>,
         dtype: Option<DTypeArg>,
+        out: Option<NoOut>,
         keepdims: bool,
     ) -> PyResult<PyArray> {
         let dtype = dtype.map(|d| d.resolve(self.0.context()));
@@ -158,12 +167,13 @@ impl PyArray {
     }
 
     /// Product over axes; see the function ``prod``.
-    #[pyo3(signature = (axis=None, dtype=None, *, keepdims=false))]
+    #[pyo3(signature = (axis=None, dtype=None, out=None, *, keepdims=false))]
     fn prod(
         &self,
         py: Python<'_>,
         axis: Option<Axes>,
         dtype: Option<DTypeArg>,
+        out: Option<NoOut>,
         keepdims: bool,
     ) -> PyResult<PyArray> {
         let dtype = dtype.map(|d| d.resolve(self.0.context()));
@@ -171,84 +181,146 @@ impl PyArray {
     }
 
     /// Largest element over axes; see the function ``max``.
-    #[pyo3(signature = (axis=None, *, keepdims=false))]
-    fn max(&self, py: Python<'_>, axis: Option<Axes>, keepdims: bool) -> PyResult<PyArray> {
+    #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
+    fn max(
+        &self,
+        py: Python<'_>,
+        axis: Option<Axes>,
+        out: Option<NoOut>,
+        keepdims: bool,
+    ) -> PyResult<PyArray> {
         wrap(py, || ops::max(&self.0, axes(&axis), keepdims))
     }
 
     /// Smallest element over axes; see the function ``min``.
-    #[pyo3(signature = (axis=None, *, keepdims=false))]
-    fn min(&self, py: Python<'_>, axis: Option<Axes>, keepdims: bool) -> PyResult<PyArray> {
+    #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
+    fn min(
+        &self,
+        py: Python<'_>,
+        axis: Option<Axes>,
+        out: Option<NoOut>,
+        keepdims: bool,
+    ) -> PyResult<PyArray> {
         wrap(py, || ops::min(&self.0, axes(&axis), keepdims))
     }
 
     /// Mean over axes; see the function ``mean``.
-    #[pyo3(signature = (axis=None, *, keepdims=false))]
-    fn mean(&self, py: Python<'_>, axis: Option<Axes>, keepdims: bool) -> PyResult<PyArray> {
-        wrap(py, || ops::mean(&self.0, axes(&axis), keepdims))
+    #[pyo3(signature = (axis=None, dtype=None, out=None, *, keepdims=false))]
+    fn mean(
+        &self,
+        py: Python<'_>,
+        axis: Option<Axes>,
+        dtype: Option<DTypeArg>,
+        out: Option<NoOut>,
+        keepdims: bool,
+    ) -> PyResult<PyArray> {
+        wrap(py, || {
+            ops::mean(&in_dtype(&self.0, dtype)?, axes(&axis), keepdims)
+        })
     }
 
     /// Standard deviation over axes; see the function ``std``.
-    #[pyo3(signature = (axis=None, *, correction=0.0, keepdims=false, ddof=None))]
+    #[pyo3(signature = (axis=None, dtype=None, out=None, *, correction=0.0, keepdims=false, ddof=None))]
+    #[expect(clippy::too_many_arguments, reason = "NumPy's parameters")]
     fn std(
         &self,
         py: Python<'_>,
         axis: Option<Axes>,
+        dtype: Option<DTypeArg>,
+        out: Option<NoOut>,
         correction: f64,
         keepdims: bool,
         ddof: Option<f64>,
     ) -> PyResult<PyArray> {
         wrap(py, || {
-            ops::std(&self.0, axes(&axis), ddof.unwrap_or(correction), keepdims)
+            ops::std(
+                &in_dtype(&self.0, dtype)?,
+                axes(&axis),
+                ddof.unwrap_or(correction),
+                keepdims,
+            )
         })
     }
 
     /// Variance over axes; see the function ``var``.
-    #[pyo3(signature = (axis=None, *, correction=0.0, keepdims=false, ddof=None))]
+    #[pyo3(signature = (axis=None, dtype=None, out=None, *, correction=0.0, keepdims=false, ddof=None))]
+    #[expect(clippy::too_many_arguments, reason = "NumPy's parameters")]
     fn var(
         &self,
         py: Python<'_>,
         axis: Option<Axes>,
+        dtype: Option<DTypeArg>,
+        out: Option<NoOut>,
         correction: f64,
         keepdims: bool,
         ddof: Option<f64>,
     ) -> PyResult<PyArray> {
         wrap(py, || {
-            ops::var(&self.0, axes(&axis), ddof.unwrap_or(correction), keepdims)
+            ops::var(
+                &in_dtype(&self.0, dtype)?,
+                axes(&axis),
+                ddof.unwrap_or(correction),
+                keepdims,
+            )
         })
     }
 
     /// Whether all elements over axes are nonzero.
-    #[pyo3(signature = (axis=None, *, keepdims=false))]
-    fn all(&self, py: Python<'_>, axis: Option<Axes>, keepdims: bool) -> PyResult<PyArray> {
+    #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
+    fn all(
+        &self,
+        py: Python<'_>,
+        axis: Option<Axes>,
+        out: Option<NoOut>,
+        keepdims: bool,
+    ) -> PyResult<PyArray> {
         wrap(py, || ops::all(&self.0, axes(&axis), keepdims))
     }
 
     /// Whether any element over axes is nonzero.
-    #[pyo3(signature = (axis=None, *, keepdims=false))]
-    fn any(&self, py: Python<'_>, axis: Option<Axes>, keepdims: bool) -> PyResult<PyArray> {
+    #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
+    fn any(
+        &self,
+        py: Python<'_>,
+        axis: Option<Axes>,
+        out: Option<NoOut>,
+        keepdims: bool,
+    ) -> PyResult<PyArray> {
         wrap(py, || ops::any(&self.0, axes(&axis), keepdims))
     }
 
     /// Position of the first largest element or NaN.
-    #[pyo3(signature = (axis=None, *, keepdims=false))]
-    fn argmax(&self, py: Python<'_>, axis: Option<i64>, keepdims: bool) -> PyResult<PyArray> {
+    #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
+    fn argmax(
+        &self,
+        py: Python<'_>,
+        axis: Option<i64>,
+        out: Option<NoOut>,
+        keepdims: bool,
+    ) -> PyResult<PyArray> {
         wrap(py, || ops::argmax(&self.0, axis, keepdims))
     }
 
     /// Position of the first smallest element or NaN.
-    #[pyo3(signature = (axis=None, *, keepdims=false))]
-    fn argmin(&self, py: Python<'_>, axis: Option<i64>, keepdims: bool) -> PyResult<PyArray> {
+    #[pyo3(signature = (axis=None, out=None, *, keepdims=false))]
+    fn argmin(
+        &self,
+        py: Python<'_>,
+        axis: Option<i64>,
+        out: Option<NoOut>,
+        keepdims: bool,
+    ) -> PyResult<PyArray> {
         wrap(py, || ops::argmin(&self.0, axis, keepdims))
     }
 
     /// Sums so far along an axis, or of the flattened array.
-    #[pyo3(signature = (axis=None, dtype=None))]
+    #[pyo3(signature = (axis=None, dtype=None, out=None))]
     fn cumsum(
         &self,
         py: Python<'_>,
         axis: Option<i64>,
         dtype: Option<DTypeArg>,
+        out: Option<NoOut>,
     ) -> PyResult<PyArray> {
         let dtype = dtype.map(|d| d.resolve(self.0.context()));
         wrap(py, || {
@@ -257,12 +329,13 @@ impl PyArray {
     }
 
     /// Products so far along an axis, or of the flattened array.
-    #[pyo3(signature = (axis=None, dtype=None))]
+    #[pyo3(signature = (axis=None, dtype=None, out=None))]
     fn cumprod(
         &self,
         py: Python<'_>,
         axis: Option<i64>,
         dtype: Option<DTypeArg>,
+        out: Option<NoOut>,
     ) -> PyResult<PyArray> {
         let dtype = dtype.map(|d| d.resolve(self.0.context()));
         wrap(py, || {
@@ -278,12 +351,13 @@ impl PyArray {
     }
 
     /// Values limited to an interval; see the function ``clip``.
-    #[pyo3(signature = (min=None, max=None))]
+    #[pyo3(signature = (min=None, max=None, out=None))]
     fn clip(
         &self,
         py: Python<'_>,
         min: Option<&Bound<'_, PyAny>>,
         max: Option<&Bound<'_, PyAny>>,
+        out: Option<NoOut>,
     ) -> PyResult<PyArray> {
         let context = || Ok(self.0.context().clone());
         let min = min.map(|m| input(m, context)).transpose()?;
@@ -298,23 +372,9 @@ impl PyArray {
     }
 
     /// Nearest numbers of ``decimals`` digits after the point, halves to even.
-    #[pyo3(signature = (decimals=0))]
-    fn round(&self, py: Python<'_>, decimals: i32) -> PyResult<PyArray> {
-        let x = Arg::Array(&self.0);
-        wrap(py, || {
-            if decimals == 0 {
-                return ops::elementwise::apply(Op::Round, &[x]);
-            }
-            let scale = Arg::from(10f64.powi(decimals.abs()));
-            let (there, back) = if decimals > 0 {
-                (Op::Multiply, Op::Divide)
-            } else {
-                (Op::Divide, Op::Multiply)
-            };
-            let scaled = ops::elementwise::apply(there, &[x, scale])?;
-            let rounded = ops::round(&scaled)?;
-            ops::elementwise::apply(back, &[Arg::Array(&rounded), scale])?.astype(self.0.dtype())
-        })
+    #[pyo3(signature = (decimals=0, out=None))]
+    fn round(&self, py: Python<'_>, decimals: i32, out: Option<NoOut>) -> PyResult<PyArray> {
+        wrap(py, || ops::round_to(&self.0, decimals))
     }
 
     /// Complex conjugate.
@@ -350,8 +410,19 @@ impl PyArray {
     }
 
     /// Elements at positions along an axis, or of the flattened array.
-    #[pyo3(signature = (indices, axis=None))]
-    fn take(&self, indices: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyArray> {
+    #[pyo3(signature = (indices, axis=None, out=None, mode=None))]
+    fn take(
+        &self,
+        indices: &Bound<'_, PyAny>,
+        axis: Option<i64>,
+        out: Option<NoOut>,
+        mode: Option<&str>,
+    ) -> PyResult<PyArray> {
+        if let Some(mode) = mode.filter(|&m| m != "raise") {
+            return Err(PyValueError::new_err(format!(
+                "take: mode={mode:?} is not known; positions out of bounds raise an IndexError"
+            )));
+        }
         let at = other(indices, &self.0)?;
         wrap(indices.py(), || {
             ops::take(&along(&self.0, axis)?, &at, Some(axis.unwrap_or(0)))

@@ -4,6 +4,7 @@ use crate::array::{PyArray, wrap};
 use crate::context::{DeviceArg, PyContext, current, shared};
 use crate::convert::{self, Input};
 use crate::dtype::DTypeArg;
+use crate::errors::in_op;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -101,7 +102,7 @@ impl Home {
         let py = args[0].py();
         let mut inputs = Vec::with_capacity(N);
         for arg in args {
-            inputs.push(self.input(arg)?);
+            inputs.push(self.input(arg).map_err(|e| in_op(py, e, op.name()))?);
         }
         if let Some(Input::Scalar(value)) = inputs.first()
             && inputs.iter().all(|i| i.array().is_none())
@@ -113,13 +114,14 @@ impl Home {
     }
 }
 
-/// The functions of a namespace, as methods that know where to make arrays.
+/// The functions of a namespace, as methods that know where to make arrays. Python's messages about arguments begin with
+/// the name of the class, which is therefore that of the place where users find the functions.
 ///
 /// Parameters
 /// ----------
 /// context
 ///     A context, a context's name (opened when first needed), or None for the context that is current at each call.
-#[pyclass(frozen, module = "rustarr._core")]
+#[pyclass(frozen, name = "rustarr", module = "rustarr._core")]
 pub struct Functions(pub Home);
 
 #[pymethods]

@@ -23,7 +23,7 @@ fn bounds(low: i128, high: Option<i128>, endpoint: bool) -> (i128, i128) {
     (low, high.saturating_add(i128::from(endpoint)))
 }
 
-/// A seed: a number of 64 bits, or one mixed from a larger or negative one.
+/// A seed: a number of 64 bits.
 fn seed_of(seed: i128) -> PyResult<u64> {
     u64::try_from(seed).map_err(|_| {
         PyValueError::new_err(format!(
@@ -138,7 +138,7 @@ impl Draw<'_> {
 /// ----------
 /// functions
 ///     The namespace's functions.
-#[pyclass(frozen, module = "rustarr._core")]
+#[pyclass(frozen, name = "random", module = "rustarr._core")]
 pub struct Random(Home);
 
 impl Random {

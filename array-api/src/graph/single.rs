@@ -4,13 +4,13 @@
 use super::fuse::apply_recipe;
 use super::node::Recipe;
 use super::realise::In;
-use rustarr_interface::{DType, Program, ProgramBuilder, Result, Slot};
+use rustarr_interface::{DType, Op, Program, ProgramBuilder, Result, Slot};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Programs that a thread remembers: enough for the operations of a loop.
-const REMEMBERED: usize = 32;
+const REMEMBERED: usize = 64;
 
 /// What a one-operation program depends on.
 #[derive(Clone, Copy, PartialEq)]
@@ -39,17 +39,15 @@ impl Key {
 
     /// Where the program is remembered; another key there is forgotten.
     fn place(&self) -> usize {
-        let kind = match self.recipe {
+        let recipe = match self.recipe {
             Recipe::Apply(op, _) => op as usize,
-            Recipe::Cast | Recipe::Iota(_) | Recipe::Reduce(..) => 0,
+            Recipe::Cast | Recipe::Iota(_) | Recipe::Reduce(..) => Op::TABLE.len(),
         };
-        let params = self
-            .operands
-            .iter()
-            .flatten()
-            .filter(|(_, param)| *param)
-            .count();
-        (kind * 5 + self.dtype as usize * 3 + params) % REMEMBERED
+        let mut place = recipe * DType::ALL.len() + self.dtype as usize;
+        for operand in self.operands.iter().flatten() {
+            place = place * 5 + 2 * operand.0 as usize + usize::from(operand.1);
+        }
+        place % REMEMBERED
     }
 
     fn build(&self) -> Result<Program> {

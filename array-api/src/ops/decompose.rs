@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 /// Matrices in a dtype that factorisations take: integers become the default float.
 fn prepare(op: &'static str, x: &Array) -> Result<Array> {
-    matrices(op, x)?;
+    check_matrices(op, x)?;
     let dtype = match x.dtype() {
         DType::F16 => {
             return Err(Error::dtype(
@@ -25,14 +25,20 @@ fn prepare(op: &'static str, x: &Array) -> Result<Array> {
     x.astype(dtype)
 }
 
+/// As [`matrices`], with the kind of error that NumPy's factorisations raise, which is a `ValueError` too.
+fn check_matrices(op: &'static str, x: &Array) -> Result<(usize, usize)> {
+    matrices(op, x).map_err(|e| Error::linalg(op, e.detail().to_owned()))
+}
+
+fn not_square(op: &'static str, shape: &[usize]) -> Error {
+    Error::linalg(op, format!("matrices of shape {shape:?} are not square"))
+}
+
 fn square(op: &'static str, x: &Array) -> Result<(Array, usize)> {
     let x = prepare(op, x)?;
     match x.shape() {
         [.., m, n] if m == n => Ok((x.clone(), *n)),
-        shape => Err(Error::shape(
-            op,
-            format!("matrices of shape {shape:?} are not square"),
-        )),
+        shape => Err(not_square(op, shape)),
     }
 }
 
@@ -73,7 +79,7 @@ fn two(outputs: SmallVec<[Array; 2]>) -> (Array, Array) {
 /// Source: array API standard, `linalg.solve`.
 ///
 /// # Errors
-/// `Linalg` for a singular matrix; `Shape` for sizes that do not fit; `DType` for `float16`.
+/// `Linalg` for a singular matrix or one that is not square; `Shape` for sizes that do not fit; `DType` for `float16`.
 pub fn solve(x1: &Array, x2: &Array) -> Result<Array> {
     const OP: &str = "solve";
     let (a, n) = square(OP, x1)?;
@@ -120,7 +126,7 @@ pub fn solve(x1: &Array, x2: &Array) -> Result<Array> {
 /// Source: array API standard, `linalg.inv`.
 ///
 /// # Errors
-/// `Linalg` for a singular matrix; `Shape` for one that is not square; `DType` for `float16`.
+/// `Linalg` for a singular matrix or one that is not square; `DType` for `float16`.
 pub fn inv(x: &Array) -> Result<Array> {
     const OP: &str = "inv";
     let (x, _) = square(OP, x)?;
@@ -133,7 +139,7 @@ pub fn inv(x: &Array) -> Result<Array> {
 /// Source: array API standard, `linalg.slogdet`.
 ///
 /// # Errors
-/// `Shape` for a matrix that is not square; `DType` for `float16`.
+/// `Linalg` for a matrix that is not square; `DType` for `float16`.
 pub fn slogdet(x: &Array) -> Result<(Array, Array)> {
     signed_log("slogdet", x)
 }
@@ -150,7 +156,7 @@ fn signed_log(op: &'static str, x: &Array) -> Result<(Array, Array)> {
 /// Source: array API standard, `linalg.det`.
 ///
 /// # Errors
-/// `Shape` for a matrix that is not square; `DType` for `float16`.
+/// `Linalg` for a matrix that is not square; `DType` for `float16`.
 pub fn det(x: &Array) -> Result<Array> {
     let (sign, log) = signed_log("det", x)?;
     ew::multiply(&sign, &ew::exp(&log)?)
@@ -161,7 +167,7 @@ pub fn det(x: &Array) -> Result<Array> {
 /// Source: array API standard, `linalg.cholesky`.
 ///
 /// # Errors
-/// `Linalg` for a matrix that is not positive definite; `Shape` for one that is not square; `DType` for `float16`.
+/// `Linalg` for a matrix that is not square or not positive definite; `DType` for `float16`.
 pub fn cholesky(x: &Array, upper: bool) -> Result<Array> {
     const OP: &str = "cholesky";
     let (x, _) = square(OP, x)?;
@@ -258,7 +264,7 @@ fn values(op: &'static str, x: &Array) -> Result<Array> {
 /// Source: array API standard, `linalg.eigh`.
 ///
 /// # Errors
-/// `Linalg` where the iteration does not converge; `Shape` for a matrix that is not square; `DType` for `float16`.
+/// `Linalg` where the iteration does not converge or a matrix is not square; `DType` for `float16`.
 pub fn eigh(x: &Array) -> Result<(Array, Array)> {
     const OP: &str = "eigh";
     let (x, n) = square(OP, x)?;
@@ -401,15 +407,12 @@ pub fn matrix_rank(x: &Array, rtol: Option<Arg<'_>>) -> Result<Array> {
 /// Source: array API standard, `linalg.matrix_power`.
 ///
 /// # Errors
-/// `Linalg` for a negative power of a singular matrix; `Shape` for a matrix that is not square.
+/// `Linalg` for a matrix that is not square and for a negative power of a singular one.
 pub fn matrix_power(x: &Array, n: i64) -> Result<Array> {
     const OP: &str = "matrix_power";
-    let (rows, columns) = matrices(OP, x)?;
+    let (rows, columns) = check_matrices(OP, x)?;
     if rows != columns {
-        return Err(Error::shape(
-            OP,
-            format!("matrices of shape {:?} are not square", x.shape()),
-        ));
+        return Err(not_square(OP, x.shape()));
     }
     if n == 0 {
         let eye = super::eye(x.context(), rows, None, 0, Some(x.dtype()))?;

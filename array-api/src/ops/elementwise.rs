@@ -261,6 +261,25 @@ macro_rules! elementwise_functions {
 }
 rustarr_interface::for_each_op!(elementwise_functions);
 
+/// The nearest number of `decimals` digits after the point (before it, for negative ones), halves to even. NumPy's
+/// `round`.
+///
+/// # Errors
+/// See [`apply`].
+pub fn round_to(x: &Array, decimals: i32) -> Result<Array> {
+    if decimals == 0 || decimals > 0 && !x.dtype().is(Kinds::INEXACT) || x.dtype() == DType::Bool {
+        return round(x);
+    }
+    let scale = 10f64.powi(decimals.saturating_abs());
+    if decimals < 0 {
+        return multiply(&round(&divide(x, scale)?)?, scale)?.astype(x.dtype());
+    }
+    let scaled = multiply(x, scale)?;
+    let rounded = divide(&round(&scaled)?, scale)?;
+    // What overflows has no such digits.
+    where_(&isfinite(&scaled)?, &rounded, x)
+}
+
 /// Elements of `x1` where `condition` (`bool`) is true, else of `x2`; all three broadcast.
 ///
 /// # Errors

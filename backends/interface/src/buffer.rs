@@ -55,11 +55,6 @@ impl Buffer {
         self.0.host_ptr()
     }
 
-    /// Whether this is the only handle of the block.
-    pub fn is_unique(&self) -> bool {
-        Arc::strong_count(&self.0) == 1
-    }
-
     /// How many handles of the block there are.
     pub fn handles(&self) -> usize {
         Arc::strong_count(&self.0)

@@ -183,14 +183,6 @@ impl Op {
         self.info().name
     }
 
-    /// The operation of a standard name.
-    pub fn from_name(name: &str) -> Option<Op> {
-        Op::TABLE
-            .iter()
-            .find(|row| row.name == name)
-            .map(|row| row.op)
-    }
-
     /// The result's dtype when computing in `dtype`, or `None` where that is illegal: the one
     /// question every layer asks before it computes.
     #[inline]

@@ -93,15 +93,6 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The best adapter; software ones only if the environment says so.
-    pub fn from_env() -> Self {
-        let allowed = std::env::var(ALLOW_SOFTWARE_ENV).is_ok_and(|v| !v.is_empty() && v != "0");
-        Choice {
-            allow_software: allowed,
-            ..Choice::default()
-        }
-    }
-
     fn refusal(&self, report: &AdapterReport) -> Option<String> {
         if report.is_software() && !self.allow_software {
             return Some(format!(

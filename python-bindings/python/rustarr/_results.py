@@ -111,9 +111,9 @@ class NamespaceInfo:
             return found
         return self._functions._info(device, kind)["dtypes"]
 
-    def devices(self) -> list:
+    def devices(self) -> tuple:
         """The devices that this namespace's functions take: its own."""
-        return [self.default_device()]
+        return (self.default_device(),)
 
     def __repr__(self) -> str:
         return "<rustarr.NamespaceInfo>"

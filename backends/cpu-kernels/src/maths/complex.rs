@@ -82,7 +82,8 @@ fn exp_c(z: C64) -> C64 {
 
 fn expm1_c(z: C64) -> C64 {
     if z.im == 0.0 {
-        return C64::new(super::expm1(z.re), z.im);
+        // The standard has 0 for both zeros here, unlike the real function.
+        return C64::new(super::expm1(z.re) + 0.0, z.im);
     }
     let e = exp_c(z);
     if !finite(z) || z.re > 40.0 || z.re < -40.0 {
@@ -245,13 +246,13 @@ fn tanh_c(z: C64) -> C64 {
     if z.re == 0.0 && !z.im.is_finite() {
         return C64::new(z.re, f64::NAN);
     }
-    if z.re.is_infinite() || z.re.abs() > 22.0 && z.im.is_finite() {
+    if z.re.is_infinite() {
+        // The zero has the sign of y here, where C's has that of sin 2y.
+        return C64::new(1.0f64.copysign(z.re), 0.0f64.copysign(z.im));
+    }
+    if z.re.abs() > 22.0 && z.im.is_finite() {
         // cosh and |sinh| are equal here; the imaginary part is 4 sin y cos y e^(-2|x|).
-        let turn = if z.im.is_finite() {
-            super::sin(z.im) * super::cos(z.im)
-        } else {
-            0.0f64.copysign(z.im)
-        };
+        let turn = super::sin(z.im) * super::cos(z.im);
         return C64::new(
             1.0f64.copysign(z.re),
             4.0 * turn * super::exp(-2.0 * z.re.abs()),

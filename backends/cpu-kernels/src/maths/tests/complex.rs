@@ -70,7 +70,7 @@ fn special_values() {
             [INF, 2.0 => -INF, INF] [-INF, INF => 0.0, 0.0] [INF, INF => INF, NAN] [-INF, NAN => 0.0, 0.0]
             [INF, NAN => INF, NAN] [NAN, 0.0 => NAN, 0.0] [NAN, 1.0 => NAN, NAN] [NAN, NAN => NAN, NAN];
         expm1 false:
-            [0.0, 0.0 => 0.0, 0.0] [-0.0, 0.0 => -0.0, 0.0] [1.0, INF => NAN, NAN] [1.0, NAN => NAN, NAN]
+            [0.0, 0.0 => 0.0, 0.0] [-0.0, 0.0 => 0.0, 0.0] [1.0, INF => NAN, NAN] [1.0, NAN => NAN, NAN]
             [INF, 0.0 => INF, 0.0] [-INF, 1.0 => -1.0, 0.0] [-INF, 2.0 => -1.0, 0.0] [INF, 1.0 => INF, INF]
             [INF, 2.0 => -INF, INF] [INF, INF => INF, NAN] [-INF, NAN => -1.0, 0.0] [INF, NAN => INF, NAN]
             [NAN, 0.0 => NAN, 0.0] [NAN, 1.0 => NAN, NAN] [NAN, NAN => NAN, NAN];
@@ -102,7 +102,7 @@ fn special_values() {
             [INF, 0.0 => NAN, 0.0] [NAN, INF => INF, NAN];
         tanh true:
             [0.0, 0.0 => 0.0, 0.0] [1.0, INF => NAN, NAN] [100.0, INF => NAN, NAN] [0.0, INF => 0.0, NAN]
-            [1.0, NAN => NAN, NAN] [0.0, NAN => 0.0, NAN] [INF, 1.0 => 1.0, 0.0] [INF, 2.0 => 1.0, -0.0]
+            [1.0, NAN => NAN, NAN] [0.0, NAN => 0.0, NAN] [INF, 1.0 => 1.0, 0.0] [INF, 2.0 => 1.0, 0.0]
             [INF, INF => 1.0, 0.0] [INF, NAN => 1.0, 0.0] [NAN, 0.0 => NAN, 0.0] [NAN, 1.0 => NAN, NAN]
             [NAN, NAN => NAN, NAN] [400.0, 1.0 => 1.0, 0.0];
         tan true: [0.0, 0.0 => 0.0, 0.0] [1.0, INF => 0.0, 1.0] [INF, 1.0 => NAN, NAN] [0.0, NAN => 0.0, NAN];
@@ -262,6 +262,9 @@ fn extremes() {
     let rows = [
         ("exp", exp(c(800.0, 1e-100)).im, 2.7263745721125667e247),
         ("exp", exp(c(800.0, 1e-310)).im, 2.726374572112558e37),
+        ("exp", exp(c(-1212.0, 1.3e-245)).im, 0.0),
+        ("expm1", expm1(c(-1400.0, 1e-300)).im, 0.0),
+        ("expm1", expm1(c(-1212.0, 1.3e-245)).re, -1.0),
         ("abs", abs(c(1.5e308, 2e307)), 1.5132745950421557e308),
         ("log", log(c(1.5e308, 1.5e308)).re, 709.9482473405542),
         ("log", log(c(1.0, 1e-20)).re, 5e-41),
