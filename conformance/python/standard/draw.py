@@ -33,6 +33,17 @@ class DType:
         return f"xp.{self.name}"
 
 
+@dataclass(frozen=True)
+class Device:
+    """The device of a library's default."""
+
+    def build(self, xp):
+        return xp.__array_namespace_info__().default_device()
+
+    def __repr__(self):
+        return "default_device()"
+
+
 @dataclass(frozen=True, eq=False)
 class Operand:
     """An array argument: memory, and the steps that make a view of it."""
@@ -79,8 +90,8 @@ class Operand:
 
 
 def build(arg, xp):
-    """An argument with every operand and dtype in it made by a library."""
-    if isinstance(arg, (Operand, DType)):
+    """An argument with every operand, dtype and device in it made by a library."""
+    if isinstance(arg, (Operand, DType, Device)):
         return arg.build(xp)
     if type(arg) in (tuple, list):
         return type(arg)(build(a, xp) for a in arg)

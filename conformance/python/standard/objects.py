@@ -4,8 +4,8 @@ import operator
 
 import numpy as np
 
-from .arrays import Device, from_dlpack
-from .draw import ALL, BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, NUMERIC, DType, build
+from .arrays import from_dlpack
+from .draw import ALL, BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, NUMERIC, Device, DType, build
 from .elementwise import KINDS, Elementwise, operands
 from .linear import matmul, matrix_transpose
 from .oracles import Sum
