@@ -15,7 +15,7 @@ ALL = (*CPU, "wgpu")
 
 
 def open_namespace(name):
-    """The namespace. Without any GPU adapter, a software one included, tests of the GPU fail unless left out on purpose."""
+    """The namespace. Without any adapter, a software one included, tests of the GPU fail unless left out on purpose."""
     if name == "wgpu" and os.environ.get("RUSTARR_TEST_NO_GPU") == "1":
         pytest.skip("RUSTARR_TEST_NO_GPU=1")
     return rustarr.namespace(name)

@@ -75,16 +75,16 @@ def test_memory_is_flat(xp):
     own = context.namespace
     x = own.ones(2000, dtype=own.float32)
 
-    def rounds(n):
+    def rounds(n, x):
         for _ in range(n):
             y = (x + 1) * (x - 2) + own.sqrt(x) * 0.5
             y += x
         return float(y[0])
 
-    rounds(10)
+    rounds(10, x)
     context.release()
     before = context.memory_info()["in_use"]
-    rounds(1000 if xp.context.name in CPU else 100)
+    rounds(1000 if xp.context.name in CPU else 100, x)
     context.release()
     assert context.memory_info()["in_use"] <= before * 1.05 + 4096
     del x

@@ -6,7 +6,6 @@ from .draw import ALL, BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, NUMERIC, REAL, De
 from .oracles import Difference, Exact, Norm, Shape, Sum, alike, same
 from .table import row
 
-
 # ------------------------------------------------------------------------------------ creation
 
 
@@ -492,9 +491,7 @@ class Order:
 @row("sorting/argsort", check=Order(), numpy=argsort_)
 def sort(d, name):
     x = d.array(d.dtype(REAL), d.shape(least=1, long=0.3))
-    return (x,), d.keywords(
-        axis=lambda: d.axis(x.ndim), descending=lambda: d.chance(0.5), stable=lambda: d.chance(0.5)
-    )
+    return (x,), d.keywords(axis=lambda: d.axis(x.ndim), descending=lambda: d.chance(0.5), stable=lambda: d.chance(0.5))
 
 
 # ------------------------------------------------------------------------------------ statistics, utilities
@@ -557,7 +554,9 @@ def spread(np, x, correction=0.0, **keywords):
 
 
 @row("statistical/var", check=Sum(size=moment(False)), numpy=spread)
-@row("statistical/std", check=Sum(size=moment(True), underflow=0.5), numpy=lambda np, x, **k: np.sqrt(spread(np, x, **k)))
+@row(
+    "statistical/std", check=Sum(size=moment(True), underflow=0.5), numpy=lambda np, x, **k: np.sqrt(spread(np, x, **k))
+)
 def var(d, name):
     x = d.array(d.dtype(FLOAT), d.shape())
     return (x,), {**summed(d, x), **d.keywords(correction=lambda: d.pick([0, 1, 1.5, 0.0, 3]))}
@@ -600,4 +599,3 @@ def diff(d, name):
 
     keywords = d.keywords(n=lambda: d.integer(0, 3), prepend=more, append=more)
     return (x,), keywords if axis in (-1, x.ndim - 1) and d.chance(0.5) else {"axis": axis, **keywords}
-

@@ -316,6 +316,4 @@ class Draw:
         """Operands that broadcast together, of one dtype or of two."""
         dtypes = self.pair(names)
         shapes = self.shapes(count, **limits)
-        return [
-            self.array(dtypes[min(i, 1)], shape, special, scale) for i, shape in enumerate(shapes)
-        ]
+        return [self.array(dtypes[min(i, 1)], shape, special, scale) for i, shape in enumerate(shapes)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .draw import ALL, BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, NUMERIC, REAL
+from .draw import ALL, BOOL, FLOAT, INEXACT, INTEGER, NUMERIC, REAL
 from .oracles import Exact, Ulps
 from .table import row
 

@@ -57,6 +57,10 @@ def is_complex(case):
 
 
 QUOTIENTS = "elementwise/divide array.method/__truediv__ array.reflected/__rtruediv__ array.inplace/__itruediv__"
+LOGIC = "elementwise/logical_and elementwise/logical_or elementwise/logical_xor"
+PRODUCTS = (
+    "elementwise/multiply elementwise/square array.method/__mul__ array.reflected/__rmul__ array.inplace/__imul__"
+)
 POWERS = "elementwise/pow array.method/__pow__ array.reflected/__rpow__ array.inplace/__ipow__"
 
 
@@ -80,8 +84,7 @@ def infinite_power(case):
     return is_complex(case) & np.any([~np.isfinite(v) for v in values(case)], axis=0)
 
 
-@fault("both", "elementwise/multiply elementwise/square array.method/__mul__ array.reflected/__rmul__ "
-       "array.inplace/__imul__", "The plain formula of complex products overflows in another place in a wider dtype.")  # fmt: skip
+@fault("both", PRODUCTS, "The plain formula of complex products overflows in another place in a wider dtype.")
 def overflowing_product(case):
     operands = values(case)
     if not is_complex(case):
@@ -98,7 +101,9 @@ def small_log1p(case):
     return (z.dtype.kind == "c") & (np.abs(z) < 0.01)
 
 
-@fault("both", "elementwise/expm1", "Complex expm1 is NaN beside infinities, and on the real axis where e^x is not finite.")
+@fault(
+    "both", "elementwise/expm1", "Complex expm1 is NaN beside infinities, and on the real axis where e^x is not finite."
+)
 def extreme_expm1(case):
     z = case.args[0].value
     return (z.dtype.kind == "c") & ((z.imag == 0) & ~(z.real < 80) | np.isinf(z.real))
@@ -110,8 +115,9 @@ def negative_zero(case):
     return (z.dtype.kind == "c") & (z == 0)
 
 
-@fault("both", "elementwise/tanh elementwise/tan", "A zero beside an infinity has the sign of sin 2y, as in C; the "
-       "standard gives it the sign of y.")  # fmt: skip
+@fault(
+    "both", "elementwise/tanh elementwise/tan", "A zero at infinity has the sign of sin 2y, not the standard's of y."
+)
 def sign_of_the_turn(case):
     z = case.args[0].value
     return (z.dtype.kind == "c") & np.isinf(z.real if case.name.endswith("tanh") else z.imag)
@@ -150,14 +156,12 @@ def nothing_left(case):
     return n <= case.kwargs.get("correction", 0)
 
 
-@fault("strict", "sorting/sort sorting/argsort", "A descending order is the ascending one turned round: NaN first, and zeros in "
-       "the opposite order.")  # fmt: skip
+@fault("strict", "sorting/sort sorting/argsort", "Descending is ascending turned round: NaN first, zeros reversed.")
 def turned_round(case):
     x = case.args[0].value
     return case.kwargs.get("descending", False) and x.dtype.kind == "f" and bool(np.any(np.isnan(x) | (x == 0)))
 
 
-@fault("both", "elementwise/logical_and elementwise/logical_or elementwise/logical_xor",
-       "NumPy has no logic for Python integers beyond int64.")  # fmt: skip
+@fault("both", LOGIC, "NumPy has no logic for Python integers beyond int64.")
 def huge_scalar(case):
     return any(isinstance(a, int) and a > 2**63 - 1 for a in case.args)

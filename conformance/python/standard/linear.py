@@ -370,5 +370,3 @@ def fftfreq(d, name):
 def fftshift(d, name):
     x = d.array(d.dtype(INEXACT), d.shape(least=1))
     return (x,), d.keywords(axes=lambda: d.reduced(x.ndim))
-
-

@@ -27,6 +27,7 @@ for _name in ALL:
 def dtype_equal(d, name):
     return [DType(n) for n in d.pair(ALL)], {}
 
+
 fixed("namespace/__array_api_version__", lambda xp: xp.__array_api_version__, lambda np: "2025.12")
 
 
@@ -56,6 +57,7 @@ def dtypes(d, name):
 
 # ------------------------------------------------------------------------------------ attributes
 
+
 def attribute(name, call):
     row(f"array.attribute/{name}", call=call)(lambda d, name: ((d.array(d.dtype(ALL), d.shape()),), {}))
 
@@ -74,7 +76,8 @@ attribute("device", lambda xp, x: x.device == info(xp).default_device())
 BINARY = {
     "add": ("add", operator.add), "and": ("bitwise_and", operator.and_), "eq": ("equal", operator.eq),
     "floordiv": ("floor_divide", operator.floordiv), "ge": ("greater_equal", operator.ge),
-    "gt": ("greater", operator.gt), "le": ("less_equal", operator.le), "lshift": ("bitwise_left_shift", operator.lshift),
+    "gt": ("greater", operator.gt), "le": ("less_equal", operator.le),
+    "lshift": ("bitwise_left_shift", operator.lshift),
     "lt": ("less", operator.lt), "mod": ("remainder", operator.mod), "mul": ("multiply", operator.mul),
     "ne": ("not_equal", operator.ne), "or": ("bitwise_or", operator.or_), "pow": ("pow", operator.pow),
     "rshift": ("bitwise_right_shift", operator.rshift), "sub": ("subtract", operator.sub),
@@ -213,7 +216,6 @@ def array_namespace(d, name):
 @row("array.method/to_device", call=lambda xp, x, device: x.to_device(device))
 def to_device(d, name):
     return (d.array(d.dtype(ALL), d.shape()), Device()), {}
-
 
 
 def exported(d, name):

@@ -134,8 +134,11 @@ def wrong(bad, case, got, want, why):
         for operand in case.operands:
             value = operand.value
             inner = at[len(at) - value.ndim :] if value.ndim else ()
-            if len(inner) == value.ndim and all(n in (1, m) for n, m in zip(value.shape[::-1], got.shape[::-1])):
-                text += f"\n    {value[tuple(0 if n == 1 else i for i, n in zip(inner, value.shape))]!r}"
+            if len(inner) == value.ndim and all(
+                n in (1, m) for n, m in zip(value.shape[::-1], got.shape[::-1], strict=False)
+            ):
+                here = tuple(0 if n == 1 else i for i, n in zip(inner, value.shape, strict=True))
+                text += f"\n    {value[here]!r}"
         raise Difference(text)
 
 
@@ -319,7 +322,11 @@ class Norm:
             elif g.size:
                 with np.errstate(all="ignore"):
                     least = np.max(np.abs(case.args[0].value)) if self.argument else 0
-                    size = least + np.max(np.abs(w), where=np.isfinite(w), initial=0) + np.finfo(g.dtype).smallest_subnormal
+                    size = (
+                        least
+                        + np.max(np.abs(w), where=np.isfinite(w), initial=0)
+                        + np.finfo(g.dtype).smallest_subnormal
+                    )
                     bound = self.factor * np.finfo(g.dtype).eps * size * (1 + np.log2(case.terms + 1))
                     close = same(g, w.astype(g.dtype)) | (np.abs(g - w) <= bound)
                 wrong(~close & ~spare(g), case, g, w, "too far off")
