@@ -191,6 +191,11 @@ impl Array {
         }
     }
 
+    /// Whether writes are taken: neither is the handle read-only, nor are several elements one in memory.
+    pub fn is_writable(&self) -> bool {
+        !self.read_only && !self.layout.may_self_overlap()
+    }
+
     pub(crate) fn check_writable(&self, op: &'static str) -> Result<()> {
         if self.read_only {
             return Err(Error::value(
@@ -453,7 +458,7 @@ impl Array {
             ptr,
             layout: self.layout.clone(),
             dtype: self.dtype(),
-            read_only: self.read_only,
+            read_only: !self.is_writable(),
             _buffer: buffer,
             _token: token,
         })

@@ -357,7 +357,7 @@ pub unsafe fn fill(
             device_name(context)
         )));
     }
-    if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE && array.is_read_only() {
+    if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE && !array.is_writable() {
         return Err(PyBufferError::new_err("the array is read-only"));
     }
     let asks = |flag: c_int| flags & flag == flag;
