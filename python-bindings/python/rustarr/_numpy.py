@@ -44,9 +44,11 @@ def array_function(function: Callable, types: Any, args: tuple, kwargs: dict[str
     known = part is not None and getattr(sys.modules[module], name, None) is function
     if known and name not in _OTHERWISE and f"{module}.{name}" not in _OTHERWISE:
         result = _own(part, name, args, kwargs)
+        if result is NotImplemented and not part and name != "sort" and args and isinstance(args[0], Array):
+            # Methods take NumPy's arguments; `sort` is another thing, in place.
+            result = _fitting(getattr(args[0], name, None), _method_signature(name), args[1:], kwargs)
         if result is not NotImplemented:
             return result
-    # The implementation behind the dispatch: its arguments are NumPy's by then.
     return _through_numpy(function, args, kwargs)
 
 
@@ -66,20 +68,35 @@ def _signature(part: str, name: str) -> inspect.Signature | None:
     return inspect.signature(function) if inspect.isbuiltin(function) else None
 
 
-def _own(part: str | None, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """The namespace's function applied, or NotImplemented where it takes no such arguments."""
-    signature = _signature(part or "", name)
+@functools.cache
+def _method_signature(name: str) -> inspect.Signature | None:
+    """The parameters of an array's method, without the array."""
+    method = getattr(Array, name, None)
+    if not inspect.ismethoddescriptor(method):
+        return None
+    _, *parameters = inspect.signature(method).parameters.values()
+    return inspect.Signature(parameters)
+
+
+def _fitting(function: Any, signature: inspect.Signature | None, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A function applied, or NotImplemented where it takes no such arguments."""
     if signature is None:
         return NotImplemented
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
         return NotImplemented
+    return function(*args, **kwargs)
+
+
+def _own(part: str | None, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """The namespace's function applied, or NotImplemented where it takes no such arguments."""
     like = next(_arrays((args, kwargs)))
     if name in _OF_INTEGERS and like.dtype.kind in "iu" or any(_foreign(value) for value in args):
         return NotImplemented
     namespace: Any = like.__array_namespace__()
-    return getattr(getattr(namespace, part) if part else namespace, name)(*args, **kwargs)
+    function = getattr(getattr(namespace, part) if part else namespace, name, None)
+    return _fitting(function, _signature(part or "", name), args, kwargs)
 
 
 def _foreign(value: Any) -> bool:
