@@ -46,7 +46,7 @@ fn far_quotients_are_rounded_once() {
     let mut words = bits(5);
     for _ in 0..200_000 {
         let (word, shift) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
-        let sign = |bit: u64| if word >> bit & 1 == 1 { -1.0 } else { 1.0 };
+        let sign = |bit: u64| if word >> bit & 1 == 1 { -1f32 } else { 1.0 };
         // Significands of 24 and 53 bits, the first one moved up.
         let (m, n) = (
             (word >> 8 & 0xff_ffff) | 0x80_0000,
@@ -62,7 +62,10 @@ fn far_quotients_are_rounded_once() {
         );
         let (m, n) = (word >> 11 | 1 << 52, shift >> 11 | 1 << 52);
         let up = 54 + (shift % 18) as i32;
-        let (a, b) = (m as f64 * 2f64.powi(up) * sign(1), n as f64 * sign(2));
+        let (a, b) = (
+            m as f64 * 2f64.powi(up) * f64::from(sign(1)),
+            n as f64 * f64::from(sign(2)),
+        );
         let exact = ((m as i128) << up) * (a * b).signum() as i128;
         assert_eq!(
             maths::floor_divide(a, b),
