@@ -463,7 +463,6 @@ pub fn view(x: &View, kind: &ViewKind) -> View {
 fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
     let operands = if op == Op::Select { &args[1..] } else { args };
     let arrays = || operands.iter().filter_map(|a| a.ok());
-    let strong = arrays().map(|v| brought(op, v.dtype())).reduce(join);
     // A complex scalar outranks a float, and so on; they never add precision.
     let rank = |w: &Weak| match w {
         Weak::Bool(_) => 0,
@@ -472,11 +471,15 @@ fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
         Weak::Complex(_) => 3,
     };
     let weak = operands.iter().filter_map(|a| a.err()).max_by_key(rank);
-    let common = match (strong, weak) {
-        (strong, Some(weak)) => join_scalar(strong, weak),
-        (Some(strong), None) => strong,
-        (None, None) => return Err(vec![ErrorKind::Value]),
+    let met = |strong: Option<DType>| match (strong, weak) {
+        (strong, Some(weak)) => Ok(join_scalar(strong, weak)),
+        (Some(strong), None) => Ok(strong),
+        (None, None) => Err(vec![ErrorKind::Value]),
     };
+    let mut common = met(arrays().map(View::dtype).reduce(join))?;
+    if !common.is(Kinds::INEXACT) {
+        common = met(arrays().map(|v| brought(op, v.dtype())).reduce(join))?;
+    }
     // Integers are compared as the numbers that they are, also where no integer dtype holds both.
     let comparison = matches!(
         op,
