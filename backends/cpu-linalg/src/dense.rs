@@ -21,7 +21,7 @@ pub trait Field:
     fn scale(self, by: f64) -> Self;
     /// The quotient of two numbers.
     fn over(self, by: Self) -> Self;
-    /// This number divided by its absolute value.
+    /// This number divided by its absolute value; one for zero.
     fn direction(self) -> Self;
 }
 
@@ -43,7 +43,7 @@ impl Field for f64 {
         self / by
     }
     fn direction(self) -> Self {
-        self / self.abs()
+        if self == 0.0 { 1.0 } else { self / self.abs() }
     }
 }
 
@@ -65,7 +65,12 @@ impl Field for Complex64 {
         self / by
     }
     fn direction(self) -> Self {
-        self / self.norm()
+        let size = self.norm();
+        if size == 0.0 {
+            Complex64::ONE
+        } else {
+            self / size
+        }
     }
 }
 
@@ -117,6 +122,50 @@ impl<S: Field> Dense<S> {
     #[inline]
     pub fn at_mut(&mut self, i: usize, j: usize) -> &mut S {
         &mut self.values[i + j * self.rows]
+    }
+
+    /// The columns of the given numbers.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub fn columns(&self, which: &[usize]) -> Result<Dense<S>> {
+        let mut out = Dense::zeros(self.rows, which.len())?;
+        for (to, &j) in out.values.chunks_exact_mut(self.rows.max(1)).zip(which) {
+            to.copy_from_slice(&self.values[j * self.rows..][..self.rows]);
+        }
+        Ok(out)
+    }
+
+    /// The conjugate transpose.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub fn adjoint(&self) -> Result<Dense<S>> {
+        let mut out = Dense::zeros(self.cols, self.rows)?;
+        for j in 0..self.cols {
+            for i in 0..self.rows {
+                *out.at_mut(j, i) = self.at(i, j).conjugate();
+            }
+        }
+        Ok(out)
+    }
+
+    /// A larger matrix with the elements of a real one, row `i` times `factors[i]`, in its first rows and columns, and else
+    /// with those of the identity.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub(crate) fn embed(inner: &Dense<f64>, factors: &[S], rows: usize, cols: usize) -> Result<Dense<S>> {
+        let mut out = Dense::zeros(rows, cols)?;
+        for j in 0..inner.cols {
+            for (i, factor) in factors.iter().enumerate() {
+                *out.at_mut(i, j) = factor.scale(inner.at(i, j));
+            }
+        }
+        for j in inner.cols..cols {
+            *out.at_mut(j, j) = S::ONE;
+        }
+        Ok(out)
     }
 
     pub(crate) fn as_ref(&self) -> MatRef<'_, S> {

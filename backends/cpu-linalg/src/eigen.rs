@@ -2,10 +2,15 @@
 
 use crate::dense::norm;
 use crate::inverse_iteration::repair;
-use crate::{Dense, Failure, Field, Result, stack};
-use faer::Par;
+use crate::{Dense, Failure, Field, Result, stack, tridiagonal};
 use faer::diag::DiagMut;
-use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::evd::{self, ComputeEigenvectors, tridiag};
+use faer::linalg::householder::{
+    apply_block_householder_sequence_on_the_left_in_place_scratch,
+    apply_block_householder_sequence_on_the_left_in_place_with_conj,
+};
+use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
+use faer::{Conj, Par};
 use rustarr_interface::Complex64;
 
 /// Eigenvalues, and as columns the eigenvectors if asked for.
@@ -19,6 +24,7 @@ fn compute(vectors: bool) -> ComputeEigenvectors {
     }
 }
 
+/// By way of a tridiagonal matrix.
 pub(crate) fn hermitian<S: Field>(
     mut a: Dense<S>,
     vectors: bool,
@@ -26,21 +32,38 @@ pub(crate) fn hermitian<S: Field>(
     let n = a.rows;
     a.keep_lower_triangle();
     let scale = a.normalise()?;
-    let mut values = vec![S::default(); n];
-    let mut v = vectors.then(|| Dense::zeros(n, n)).transpose()?;
-    if n > 0 {
-        let params = Default::default();
-        let need = evd::self_adjoint_evd_scratch::<S>(n, compute(vectors), Par::Seq, params);
-        let done = stack(need, |stack| {
-            let values = DiagMut::from_slice_mut(&mut values);
-            let v = v.as_mut().map(Dense::as_mut);
-            evd::self_adjoint_evd(a.as_ref(), values, v, Par::Seq, stack, params)
-        })?;
-        done.map_err(|_| Failure::Diverges)?;
+    let block = recommended_block_size::<S>(n, n);
+    let mut reflectors = Dense::zeros(block, n.saturating_sub(1))?;
+    let need = tridiag::tridiag_in_place_scratch::<S>(n, Par::Seq, Default::default());
+    stack(need, |stack| {
+        tridiag::tridiag_in_place(a.as_mut(), reflectors.as_mut(), Par::Seq, stack, Default::default());
+    })?;
+    // The elements beside the diagonal become real and positive by factors of the rows.
+    let mut factors = vec![S::ONE; n];
+    let mut beside = vec![0.0; n.saturating_sub(1)];
+    for i in 1..n {
+        let element = a.at(i, i - 1);
+        beside[i - 1] = element.magnitude();
+        factors[i] = (element * factors[i - 1]).direction();
     }
-    let values: Vec<f64> = values.into_iter().map(Field::real).collect();
+    let diagonal = (0..n).map(|i| Field::real(a.at(i, i))).collect();
+    let (values, inner) = tridiagonal::eigen(diagonal, &beside, vectors)?;
     if !values.iter().all(|v| v.is_finite()) {
         return Err(Failure::Diverges);
+    }
+    let mut v = inner.map(|inner| Dense::embed(&inner, &factors, n, n)).transpose()?;
+    if let Some(v) = v.as_mut().filter(|_| n > 1) {
+        let need = apply_block_householder_sequence_on_the_left_in_place_scratch::<S>(n - 1, block, n);
+        stack(need, |stack| {
+            apply_block_householder_sequence_on_the_left_in_place_with_conj(
+                a.as_ref().submatrix(1, 0, n - 1, n - 1),
+                reflectors.as_ref(),
+                Conj::No,
+                v.as_mut().subrows_mut(1, n - 1),
+                Par::Seq,
+                stack,
+            );
+        })?;
     }
     Ok((values.into_iter().map(|v| scale.times(v)).collect(), v))
 }

@@ -4,13 +4,17 @@
 //! use, and not again with each change of a kernel. Only faer's functions that take their parallelism and their memory as
 //! arguments are called, never those that read a setting of the process.
 
+mod bidiagonal;
 mod dense;
+mod divide;
 mod eigen;
 mod factor;
 mod gemm;
 mod inverse_iteration;
 mod lu;
+mod secular;
 mod singular;
+mod tridiagonal;
 
 pub use dense::{Dense, Field};
 pub use eigen::Pairs;
