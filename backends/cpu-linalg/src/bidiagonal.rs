@@ -3,6 +3,7 @@
 use crate::divide::{Basis, Join, Memory, Part, sorted};
 use crate::secular::Vectors;
 use crate::{Dense, Result};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Changes of this size, times the norm, are not worth keeping.
@@ -13,7 +14,11 @@ const TINY: f64 = 2.0 * f64::EPSILON;
 ///
 /// # Errors
 /// `Memory`.
-pub(crate) fn singular(diagonal: &[f64], above: &[f64], vectors: bool) -> Result<(Vec<f64>, Option<[Dense<f64>; 2]>)> {
+pub(crate) fn singular(
+    diagonal: &[f64],
+    above: &[f64],
+    vectors: bool,
+) -> Result<(Vec<f64>, Option<[Dense<f64>; 2]>)> {
     let n = diagonal.len();
     let mut problem = Problem {
         diagonal,
@@ -22,21 +27,33 @@ pub(crate) fn singular(diagonal: &[f64], above: &[f64], vectors: bool) -> Result
         z: vec![0.0; n],
         left: vectors.then(|| Basis::new(n, true)).transpose()?,
         right: Basis::new(n + 1, vectors)?,
-        memory: Memory::new(n)?,
+        memory: Memory::new(n, vectors)?,
     };
     problem.divide(0..n);
-    let Problem { values, left, right, .. } = problem;
+    let Problem {
+        values,
+        left,
+        right,
+        ..
+    } = problem;
     let order = sorted(&values, true);
     let bases = left.map(|left| -> Result<_> {
-        let right = right.into_matrix().columns(&order)?;
+        let right = right.into_matrix().columns(order.iter().copied())?;
         // The matrix was taken for one with a column of zeros.
         let mut square = Dense::zeros(n, n)?;
-        for (to, from) in square.values.chunks_exact_mut(n.max(1)).zip(right.values.chunks_exact(n + 1)) {
+        for (to, from) in square
+            .values
+            .chunks_exact_mut(n.max(1))
+            .zip(right.values.chunks_exact(n + 1))
+        {
             to.copy_from_slice(&from[..n]);
         }
-        Ok([left.into_matrix().columns(&order)?, square])
+        Ok([left.into_matrix().columns(order.iter().copied())?, square])
     });
-    Ok((order.iter().map(|&j| values[j]).collect(), bases.transpose()?))
+    Ok((
+        order.iter().map(|&j| values[j]).collect(),
+        bases.transpose()?,
+    ))
 }
 
 struct Problem<'a> {
@@ -60,18 +77,26 @@ impl Problem<'_> {
         let middle = row + 1;
         self.divide(range.start..row);
         self.divide(middle..range.end);
-        let (here, next) = (self.diagonal[row], self.above.get(row).copied().unwrap_or(0.0));
+        let (here, next) = (
+            self.diagonal[row],
+            self.above.get(row).copied().unwrap_or(0.0),
+        );
         for j in range.start..row {
             self.z[j] = here * self.right.last(row, j);
         }
         for j in middle..range.end {
             self.z[j] = next * self.right.first(middle, j);
         }
-        let null = (here * self.right.last(row, row), next * self.right.first(middle, range.end));
+        let null = (
+            here * self.right.last(row, row),
+            next * self.right.first(middle, range.end),
+        );
         self.right.join(range.start..range.end + 1, middle);
         self.values[row] = 0.0;
         let size = |largest: f64, v: &f64| largest.max(v.abs());
-        let norm = self.values[range.clone()].iter().fold(here.abs().max(next.abs()), size);
+        let norm = self.values[range.clone()]
+            .iter()
+            .fold(here.abs().max(next.abs()), size);
         let tiny = TINY * norm;
         if tiny == 0.0 {
             return;
@@ -79,20 +104,26 @@ impl Problem<'_> {
         // Of the two vectors that the parts take to zero, the row keeps one combination.
         let length = null.0.hypot(null.1);
         self.z[row] = length.max(tiny);
-        let turn = if length > tiny { (null.0 / length, null.1 / length) } else { (1.0, 0.0) };
+        let turn = if length > tiny {
+            (null.0 / length, null.1 / length)
+        } else {
+            (1.0, 0.0)
+        };
         let rows = range.start..range.end + 1;
         self.right.rotate(rows.clone(), (row, range.end), turn);
-        let mut parts: smallvec::SmallVec<[Part<'_>; 2]> = Default::default();
+        let last = range.len() == self.diagonal.len();
+        let right = self.left.is_some() || !last;
+        let mut parts: SmallVec<[Part<'_>; 2]> = SmallVec::new();
         parts.extend(self.left.as_mut().map(|basis| Part {
             basis,
             rows: range.clone(),
             which: Vectors::Left,
         }));
-        parts.push(Part {
+        parts.extend(right.then_some(Part {
             basis: &mut self.right,
             rows,
             which: Vectors::Right,
-        });
+        }));
         let join = Join {
             columns: range,
             middle,

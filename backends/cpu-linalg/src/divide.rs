@@ -69,10 +69,7 @@ impl Basis {
         let height = self.matrix.rows;
         let (low, high) = (i.min(j), i.max(j));
         let (left, right) = self.matrix.values.split_at_mut(high * height);
-        let (left, right) = (
-            &mut left[low * height..][rows.clone()],
-            &mut right[rows],
-        );
+        let (left, right) = (&mut left[low * height..][rows.clone()], &mut right[rows]);
         let s = if i < j { s } else { -s };
         for (x, y) in left.iter_mut().zip(right) {
             (*x, *y) = (c * *x + s * *y, c * *y - s * *x);
@@ -81,10 +78,20 @@ impl Basis {
 
     /// Replaces the columns kept by their products with the vectors.
     fn multiply(&mut self, halves: [Range<usize>; 2], memory: &mut Memory) {
-        let Memory { kept, vectors, left, right, product, .. } = memory;
+        let Memory {
+            kept,
+            vectors,
+            left,
+            right,
+            product,
+            ..
+        } = memory;
         let k = kept.len();
         for (half, rows) in [FIRST, LAST].into_iter().zip(halves) {
-            let used = kept.iter().enumerate().filter(|(_, (_, mask))| mask & half != 0);
+            let used = kept
+                .iter()
+                .enumerate()
+                .filter(|(_, (_, mask))| mask & half != 0);
             left.clear();
             right.clear();
             let mut count = 0;
@@ -138,10 +145,18 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Enough for `n` columns.
-    pub fn new(n: usize) -> Result<Memory> {
+    /// Enough for `n` columns; where only values are wanted, joining the last two parts needs no vectors.
+    pub fn new(n: usize, vectors: bool) -> Result<Memory> {
+        let n = if vectors { n } else { n.div_ceil(2) };
         let mut memory = Memory::default();
-        let Memory { gaps, vectors, left, right, product, .. } = &mut memory;
+        let Memory {
+            gaps,
+            vectors,
+            left,
+            right,
+            product,
+            ..
+        } = &mut memory;
         for v in [gaps, vectors, left, right, product] {
             *v = Dense::zeros(n, n)?.values;
         }
@@ -172,10 +187,19 @@ pub(crate) struct Join<'a> {
 }
 
 impl Join<'_> {
-    /// Replaces the values by those of the whole and turns the vectors.
+    /// Replaces the values by those of the whole and turns the vectors of the parts given.
     pub fn run(mut self, parts: &mut [Part<'_>], memory: &mut Memory) {
         self.deflate(parts, memory);
-        let Memory { kept, poles, z, weights, roots, gaps, vectors, .. } = memory;
+        let Memory {
+            kept,
+            poles,
+            z,
+            weights,
+            roots,
+            gaps,
+            vectors,
+            ..
+        } = memory;
         let k = kept.len();
         if k == 0 {
             return;
@@ -184,31 +208,59 @@ impl Join<'_> {
             list.clear();
             list.extend(kept.iter().map(|&(j, _)| from[j]));
         }
-        for (list, size) in [(&mut *weights, k), (roots, k), (gaps, k * k), (vectors, k * k)] {
+        let square = if parts.is_empty() { 0 } else { k * k };
+        for (list, size) in [
+            (&mut *weights, k),
+            (roots, k),
+            (gaps, square),
+            (vectors, square),
+        ] {
             list.resize(size, 0.0);
         }
         let squares = self.fixed.is_some();
-        Secular { poles, squares, z }.solve(gaps, roots, weights);
+        if parts.is_empty() {
+            Secular { poles, squares, z }.values(roots);
+        } else {
+            Secular { poles, squares, z }.solve(gaps, roots, weights);
+        }
         for (&(j, _), &root) in kept.iter().zip(roots.iter()) {
             self.values[j] = root;
         }
         for part in parts {
-            let Memory { poles, weights, gaps, vectors, .. } = memory;
-            Secular { poles, squares, z: weights }.vectors(part.which, gaps, vectors);
-            part.basis.multiply(part.basis.halves(&part.rows, self.middle), memory);
+            let Memory {
+                poles,
+                weights,
+                gaps,
+                vectors,
+                ..
+            } = memory;
+            Secular {
+                poles,
+                squares,
+                z: weights,
+            }
+            .vectors(part.which, gaps, vectors);
+            part.basis
+                .multiply(part.basis.halves(&part.rows, self.middle), memory);
         }
     }
 
     /// Leaves out the columns that nothing couples to the others, having turned columns of nearly the same value so that one
     /// of them is left out; fills `memory.kept` with the rest, the values rising.
     fn deflate(&mut self, parts: &mut [Part<'_>], memory: &mut Memory) {
-        let Memory { order, kept, masks, .. } = memory;
+        let Memory {
+            order, kept, masks, ..
+        } = memory;
         let start = self.columns.start;
         order.clear();
         order.extend(self.columns.clone().filter(|&j| Some(j) != self.fixed));
         order.sort_unstable_by(|&i, &j| self.values[i].total_cmp(&self.values[j]));
         masks.clear();
-        masks.extend(self.columns.clone().map(|j| if j < self.middle { FIRST } else { LAST }));
+        masks.extend(
+            self.columns
+                .clone()
+                .map(|j| if j < self.middle { FIRST } else { LAST }),
+        );
         kept.clear();
         // The pole at zero stays whatever its weight.
         kept.extend(self.fixed.map(|j| (j, FIRST | LAST)));

@@ -10,6 +10,7 @@ mod divide;
 mod eigen;
 mod factor;
 mod gemm;
+mod householder;
 mod inverse_iteration;
 mod lu;
 mod secular;
@@ -90,7 +91,7 @@ pub trait Routines: Field {
 }
 
 macro_rules! routines {
-    ($($t:ty => $eig:path),*) => { $(impl Routines for $t {
+    ($($t:ty),*) => { $(impl Routines for $t {
         fn lu(a: Dense<Self>) -> Result<Lu<Self>> {
             lu::factorise(a)
         }
@@ -110,11 +111,11 @@ macro_rules! routines {
             eigen::hermitian(a, vectors)
         }
         fn eig(a: Dense<Self>, vectors: bool) -> Result<Pairs> {
-            eigen::general(a, vectors, $eig)
+            eigen::general(a, vectors)
         }
     })* };
 }
-routines!(f64 => eigen::real, Complex64 => eigen::complex);
+routines!(f64, Complex64);
 
 /// Runs `f` with the working memory that a faer function needs.
 fn stack<R>(need: StackReq, f: impl FnOnce(&mut MemStack) -> R) -> Result<R> {

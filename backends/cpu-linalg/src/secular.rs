@@ -4,7 +4,7 @@
 //! accuracy, and `z` is then replaced by the one whose roots these are exactly: vectors made from them are orthogonal to
 //! working precision (Gu and Eisenstat, SIAM J. Matrix Anal. Appl. 15, 1994, and 16, 1995).
 
-use pulp::{Arch, WithSimd};
+use pulp::Arch;
 
 /// The equation. The poles rise strictly; `z` has no zeros.
 #[derive(Clone, Copy)]
@@ -31,30 +31,40 @@ pub(crate) enum Vectors {
 }
 
 impl Secular<'_> {
-    /// Fills column `i` of `gaps` with `p - x_i`, `z` with what the roots belong to, and `values` with the roots, or theirs
-    /// where `squares`.
-    pub fn solve(self, gaps: &mut [f64], values: &mut [f64], z: &mut [f64]) {
-        struct Solve<'a>(Secular<'a>, &'a mut [f64], &'a mut [f64], &'a mut [f64]);
-        impl WithSimd for Solve<'_> {
-            type Output = ();
+    /// Fills `values` with the roots, or theirs where `squares`.
+    pub fn values(self, values: &mut [f64]) {
+        let mut gaps = vec![0.0; self.poles.len()];
+        Arch::new().dispatch(
             #[inline(always)]
-            fn with_simd<S: pulp::Simd>(self, _: S) {
-                self.0.roots(self.1, self.2);
-                self.0.weights(self.1, self.3);
-            }
-        }
-        Arch::new().dispatch(Solve(self, gaps, values, z));
+            || {
+                for (i, value) in values.iter_mut().enumerate() {
+                    *value = self.value(i, &mut gaps);
+                }
+            },
+        );
+    }
+
+    /// Besides the values, fills column `i` of `gaps` with `p - x_i`, and `z` with what the roots belong to.
+    pub fn solve(self, gaps: &mut [f64], values: &mut [f64], z: &mut [f64]) {
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let columns = gaps.chunks_exact_mut(self.poles.len());
+                for (i, (gaps, value)) in columns.zip(values).enumerate() {
+                    *value = self.value(i, gaps);
+                }
+                self.weights(gaps, z);
+            },
+        );
     }
 
     /// Fills the columns of `vectors`, with `self.z` as [`Secular::solve`] has found it.
     pub fn vectors(self, which: Vectors, gaps: &[f64], vectors: &mut [f64]) {
-        struct Make<'a>(Secular<'a>, Vectors, &'a [f64], &'a mut [f64]);
-        impl WithSimd for Make<'_> {
-            type Output = ();
+        let Secular { poles, z, .. } = self;
+        let n = poles.len();
+        Arch::new().dispatch(
             #[inline(always)]
-            fn with_simd<S: pulp::Simd>(self, _: S) {
-                let Make(Secular { poles, z, .. }, which, gaps, vectors) = self;
-                let n = poles.len();
+            || {
                 for (gaps, vector) in gaps.chunks_exact(n).zip(vectors.chunks_exact_mut(n)) {
                     for ((v, gap), z) in vector.iter_mut().zip(gaps).zip(z) {
                         *v = z / gap;
@@ -63,12 +73,11 @@ impl Secular<'_> {
                         vector.iter_mut().zip(poles).for_each(|(v, p)| *v *= p);
                         vector[0] = -1.0;
                     }
-                    let length = sum(vector.iter().map(|v| v * v)).sqrt();
+                    let length = length(vector);
                     vector.iter_mut().for_each(|v| *v /= length);
                 }
-            }
-        }
-        Arch::new().dispatch(Make(self, which, gaps, vectors));
+            },
+        );
     }
 
     /// The difference of two poles.
@@ -90,17 +99,14 @@ impl Secular<'_> {
     }
 
     #[inline(always)]
-    fn roots(self, gaps: &mut [f64], values: &mut [f64]) {
-        let n = self.poles.len();
-        for (i, (gaps, value)) in gaps.chunks_exact_mut(n).zip(values).enumerate() {
-            let (origin, offset) = self.root(i, gaps);
-            let pole = self.poles[origin];
-            *value = if self.squares {
-                pole + offset / (pole + (pole * pole + offset).sqrt())
-            } else {
-                pole + offset
-            };
-            gaps.iter_mut().for_each(|gap| *gap -= offset);
+    fn value(self, i: usize, gaps: &mut [f64]) -> f64 {
+        let (origin, offset) = self.root(i, gaps);
+        gaps.iter_mut().for_each(|gap| *gap -= offset);
+        let pole = self.poles[origin];
+        if self.squares {
+            pole + offset / (pole + (pole * pole + offset).sqrt())
+        } else {
+            pole + offset
         }
     }
 
@@ -184,13 +190,23 @@ impl Secular<'_> {
     #[inline(always)]
     fn sums(self, gaps: &[f64], cut: usize, x: f64) -> [(f64, f64); 2] {
         let half = |gaps: &[f64], z: &[f64]| {
+            if gaps.len() < LANES {
+                let (mut sum, mut slope) = (0.0, 0.0);
+                for (gap, z) in gaps.iter().zip(z) {
+                    let ratio = z / (gap - x);
+                    sum += z * ratio;
+                    slope += ratio * ratio;
+                }
+                return (sum, slope);
+            }
             let (mut sum, mut slope) = ([0.0; LANES], [0.0; LANES]);
             let mut add = |lane: usize, gap: f64, z: f64| {
                 let ratio = z / (gap - x);
                 sum[lane] += z * ratio;
                 slope[lane] += ratio * ratio;
             };
-            let ((gaps, gaps_rest), (z, z_rest)) = (gaps.as_chunks::<LANES>(), z.as_chunks::<LANES>());
+            let ((gaps, gaps_rest), (z, z_rest)) =
+                (gaps.as_chunks::<LANES>(), z.as_chunks::<LANES>());
             for (gaps, z) in gaps.iter().zip(z) {
                 for lane in 0..LANES {
                     add(lane, gaps[lane], z[lane]);
@@ -251,12 +267,20 @@ fn interpolate(c: f64, (a, s): (f64, f64), (b, t): (f64, f64), beyond: bool) -> 
     }
 }
 
-/// A sum in lanes.
+/// The Euclidean norm of a vector whose squares are in range, summed in lanes.
 #[inline(always)]
-fn sum(terms: impl Iterator<Item = f64>) -> f64 {
+fn length(v: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
-    terms.enumerate().for_each(|(i, term)| sums[i % LANES] += term);
-    sums.iter().sum()
+    let (chunks, rest) = v.as_chunks::<LANES>();
+    for chunk in chunks {
+        for lane in 0..LANES {
+            sums[lane] += chunk[lane] * chunk[lane];
+        }
+    }
+    rest.iter()
+        .zip(&mut sums)
+        .for_each(|(v, sum)| *sum += v * v);
+    sums.iter().sum::<f64>().sqrt()
 }
 
 /// A point inside a bracket of one sign, nearer to zero where the ends differ in size.

@@ -1,13 +1,8 @@
 //! Singular values and vectors.
 
-use crate::{Dense, Failure, Field, Result, bidiagonal, stack};
-use faer::linalg::householder::{
-    apply_block_householder_sequence_on_the_left_in_place_scratch,
-    apply_block_householder_sequence_on_the_left_in_place_with_conj,
-};
-use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
+use crate::{Dense, Failure, Field, Result, bidiagonal, householder, stack};
 use faer::linalg::svd::bidiag;
-use faer::{Conj, MatMut, MatRef, Par};
+use faer::{Conj, Par};
 
 /// Which singular vectors are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,28 +46,53 @@ pub(crate) fn svd<S: Field>(mut a: Dense<S>, vectors: Vectors) -> Result<Svd<S>>
     Ok(out)
 }
 
-fn tall<S: Field>(a: Dense<S>, vectors: Vectors) -> Result<Svd<S>> {
+fn tall<S: Field>(mut a: Dense<S>, vectors: Vectors) -> Result<Svd<S>> {
     let (m, n) = (a.rows, a.cols);
     let width = match vectors {
         Vectors::No => 0,
         Vectors::Thin => n,
         Vectors::Full => m,
     };
-    if m as f64 <= LONG * n as f64 || n == 0 {
+    if n == 0 {
+        let (u, v) = (Dense::identity(m, width)?, Dense::zeros(0, 0)?);
+        return Ok(Svd {
+            u,
+            values: Vec::new(),
+            v,
+        });
+    }
+    if m as f64 <= LONG * n as f64 {
         return bidiagonalise(a, width);
     }
-    bidiagonalise(a, width)
+    let factors = householder::qr(&mut a)?;
+    let mut r = Dense::zeros(n, n)?;
+    for (to, from) in r.values.chunks_exact_mut(n).zip(a.values.chunks_exact(m)) {
+        to.copy_from_slice(&from[..n]);
+    }
+    r.keep_upper_triangle();
+    let mut out = bidiagonalise(r, width.min(n))?;
+    if width > 0 {
+        out.u = out.u.embedded(m, width)?;
+        householder::apply(a.as_ref(), &factors, Conj::No, out.u.as_mut())?;
+    }
+    Ok(out)
 }
 
 /// By way of a bidiagonal matrix, with this many left vectors.
 fn bidiagonalise<S: Field>(mut a: Dense<S>, width: usize) -> Result<Svd<S>> {
     let (m, n) = (a.rows, a.cols);
-    let block = recommended_block_size::<S>(m, n);
-    let mut left = Dense::zeros(block, n)?;
-    let mut right = Dense::zeros(block, n.saturating_sub(1))?;
+    let mut left = householder::factors(m, n, n)?;
+    let mut right = householder::factors(m, n, n.saturating_sub(1))?;
     let need = bidiag::bidiag_in_place_scratch::<S>(m, n, Par::Seq, Default::default());
     stack(need, |stack| {
-        bidiag::bidiag_in_place(a.as_mut(), left.as_mut(), right.as_mut(), Par::Seq, stack, Default::default());
+        bidiag::bidiag_in_place(
+            a.as_mut(),
+            left.as_mut(),
+            right.as_mut(),
+            Par::Seq,
+            stack,
+            Default::default(),
+        );
     })?;
     // The elements become real and positive by factors of the rows and columns.
     let (mut diagonal, mut above) = (vec![0.0; n], vec![0.0; n.saturating_sub(1)]);
@@ -92,9 +112,9 @@ fn bidiagonalise<S: Field>(mut a: Dense<S>, width: usize) -> Result<Svd<S>> {
         let (u, v) = (Dense::zeros(m, 0)?, Dense::zeros(n, 0)?);
         return Ok(Svd { u, values, v });
     };
-    let mut u = Dense::embed(&u, &rows, m, width)?;
-    let mut v = Dense::embed(&v, &columns, n, n)?;
-    apply(a.as_ref(), &left, Conj::No, u.as_mut())?;
+    let mut u = Dense::with_rows(&u, &rows)?.embedded(m, width)?;
+    let mut v = Dense::with_rows(&v, &columns)?;
+    householder::apply(a.as_ref(), &left, Conj::No, u.as_mut())?;
     if n > 1 {
         // The right reflectors lie in rows; in columns they are applied faster.
         for j in 1..n {
@@ -103,26 +123,12 @@ fn bidiagonalise<S: Field>(mut a: Dense<S>, width: usize) -> Result<Svd<S>> {
             }
         }
         let reflectors = a.as_ref().submatrix(1, 0, n - 1, n - 1);
-        apply(reflectors, &right, Conj::Yes, v.as_mut().subrows_mut(1, n - 1))?;
+        householder::apply(
+            reflectors,
+            &right,
+            Conj::Yes,
+            v.as_mut().subrows_mut(1, n - 1),
+        )?;
     }
     Ok(Svd { u, values, v })
-}
-
-/// Multiplies by a product of reflectors from the left.
-fn apply<S: Field>(reflectors: MatRef<'_, S>, factors: &Dense<S>, conj: Conj, to: MatMut<'_, S>) -> Result<()> {
-    let need = apply_block_householder_sequence_on_the_left_in_place_scratch::<S>(
-        reflectors.nrows(),
-        factors.rows,
-        to.ncols(),
-    );
-    stack(need, |stack| {
-        apply_block_householder_sequence_on_the_left_in_place_with_conj(
-            reflectors,
-            factors.as_ref(),
-            conj,
-            to,
-            Par::Seq,
-            stack,
-        );
-    })
 }

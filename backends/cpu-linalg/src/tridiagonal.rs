@@ -3,6 +3,7 @@
 use crate::divide::{Basis, Join, Memory, Part, sorted};
 use crate::secular::Vectors;
 use crate::{Dense, Result};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Changes of this size, times the norm, are not worth keeping.
@@ -13,19 +14,26 @@ const TINY: f64 = 2.0 * f64::EPSILON;
 ///
 /// # Errors
 /// `Memory`.
-pub(crate) fn eigen(mut diagonal: Vec<f64>, beside: &[f64], vectors: bool) -> Result<(Vec<f64>, Option<Dense<f64>>)> {
+pub(crate) fn eigen(
+    mut diagonal: Vec<f64>,
+    beside: &[f64],
+    vectors: bool,
+) -> Result<(Vec<f64>, Option<Dense<f64>>)> {
     let n = diagonal.len();
     let mut problem = Problem {
         z: vec![0.0; n],
         basis: Basis::new(n, vectors)?,
-        memory: Memory::new(n)?,
+        vectors,
+        memory: Memory::new(n, vectors)?,
         values: &mut diagonal,
         beside,
     };
     problem.divide(0..n);
     let basis = problem.basis.into_matrix();
     let order = sorted(&diagonal, false);
-    let basis = vectors.then(|| basis.columns(&order)).transpose()?;
+    let basis = vectors
+        .then(|| basis.columns(order.iter().copied()))
+        .transpose()?;
     Ok((order.iter().map(|&j| diagonal[j]).collect(), basis))
 }
 
@@ -34,6 +42,8 @@ struct Problem<'a> {
     beside: &'a [f64],
     z: Vec<f64>,
     basis: Basis,
+    /// Whether the eigenvectors are wanted.
+    vectors: bool,
     memory: Memory,
 }
 
@@ -67,11 +77,13 @@ impl Problem<'_> {
             fixed: None,
             tiny: (TINY * norm, TINY * norm / (root * 2f64.sqrt())),
         };
-        let part = Part {
+        let last = range.len() == self.beside.len() + 1;
+        let part = (self.vectors || !last).then_some(Part {
             basis: &mut self.basis,
             rows: range,
             which: Vectors::Right,
-        };
-        join.run(&mut [part], &mut self.memory);
+        });
+        let mut parts: SmallVec<[Part<'_>; 2]> = part.into_iter().collect();
+        join.run(&mut parts, &mut self.memory);
     }
 }
