@@ -32,6 +32,7 @@
 mod array;
 mod base;
 pub mod context;
+pub mod gate;
 mod graph;
 pub mod indexing;
 pub mod info;
