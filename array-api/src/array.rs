@@ -8,7 +8,7 @@ use rustarr_interface::{
 };
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// An n-dimensional array: a view of a base that other arrays may view too, and the context it
 /// computes in.
@@ -30,6 +30,22 @@ enum Access {
     Read,
     /// A task's argument of this name, which was declared read-only.
     ReadAs(Arc<str>),
+}
+
+/// An array's whole base, which may be gone.
+#[derive(Clone)]
+pub struct WeakArray {
+    base: Weak<Base>,
+    ctx: Context,
+}
+
+impl WeakArray {
+    /// All elements of the base, in one dimension, if anybody still has it.
+    pub fn upgrade(&self) -> Option<Array> {
+        let base = self.base.upgrade()?;
+        let layout = Layout::contiguous(&[base.len]);
+        Some(Array::of(base, layout, self.ctx.clone()))
+    }
 }
 
 /// Forced memory of an array, for a backend.
@@ -174,6 +190,19 @@ impl Array {
     /// Whether others can change the memory behind the array's back: foreign or exported memory.
     pub fn is_shared(&self) -> bool {
         self.base.is_shared()
+    }
+
+    /// Whether the memory is another owner's, who may use it by other ways than arrays.
+    pub fn is_foreign(&self) -> bool {
+        self.base.is_foreign()
+    }
+
+    /// The whole base, without keeping it alive.
+    pub fn downgrade(&self) -> WeakArray {
+        WeakArray {
+            base: Arc::downgrade(&self.base),
+            ctx: self.ctx.clone(),
+        }
     }
 
     /// The address of the base's first byte, if it is memory already and the host can reach it. Waits for nobody.

@@ -215,6 +215,11 @@ impl Base {
         self.foreign || lock(&self.cell).exported.strong_count() > 0
     }
 
+    /// Whether the memory is another owner's.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     /// A token that keeps the memory marked as exported.
     pub fn export_token(&self) -> Arc<()> {
         let mut cell = lock(&self.cell);

@@ -95,6 +95,11 @@ impl Array {
         self.base().announced.count(writes).fetch_add(1, SeqCst);
     }
 
+    /// Runs `work` while the thread passes the gate of the array's base.
+    pub fn held<R>(&self, work: impl FnOnce() -> R) -> R {
+        held(self.base(), work)
+    }
+
     /// Takes back what [`announce`](Array::announce) has said.
     pub fn withdraw(&self, writes: bool) {
         self.base().announced.count(writes).fetch_sub(1, SeqCst);

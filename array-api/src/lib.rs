@@ -41,7 +41,7 @@ mod operators;
 pub mod ops;
 pub mod promotion;
 
-pub use array::{Array, Export, Ready};
+pub use array::{Array, Export, Ready, WeakArray};
 pub use context::{Context, ContextOptions, Defer, Fallback, Stats};
 pub use promotion::{Arg, Weak};
 pub use rustarr_interface as interface;

@@ -51,8 +51,8 @@ mod _core {
     use super::random::{Generator, Random};
     #[pymodule_export]
     use super::tasks::{
-        _announce, _block, _block_or, _handle, _hold, _is_read_only, _replica, _restore,
-        _same_base, _settle, _span, _version, _withdraw, _within,
+        _announce, _base_size, _block, _block_or, _handle, _hold, _is_foreign, _is_read_only,
+        _replica, _restore, _same_base, _settle, _span, _version, _withdraw, _within, Weak,
     };
 
     use super::*;

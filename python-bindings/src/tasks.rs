@@ -7,7 +7,7 @@ use crate::hooks;
 use pyo3::prelude::*;
 use rustarr::gate::{self, Gate};
 use rustarr::interface::fork;
-use rustarr::{Array, Error};
+use rustarr::{Array, Error, WeakArray};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -59,20 +59,26 @@ pub fn _withdraw(array: &PyArray, writes: bool) {
     array.0.withdraw(writes);
 }
 
+/// The number of elements of the array's base.
+#[pyfunction]
+pub fn _base_size(array: &PyArray) -> usize {
+    array.0.whole().size()
+}
+
 /// From now on this thread touches these arrays without waiting, and no others.
 #[pyfunction]
 pub fn _hold(arrays: Vec<PyRef<'_, PyArray>>) {
     gate::hold(arrays.iter().map(|x| &x.0));
 }
 
-/// The bytes of the base that the array spans, as (first, end), and the address of the base's first byte if others may know the
-/// memory.
+/// The bytes of the base that the array spans, as (first, end), and the address of the base's first byte if the memory is
+/// another owner's.
 #[pyfunction]
 pub fn _span(array: &PyArray) -> (usize, usize, Option<usize>) {
     let x = &array.0;
     let item = x.dtype().itemsize();
     let (first, end) = x.layout().extent().unwrap_or((0, 0));
-    let address = x.is_shared().then(|| x.address()).flatten();
+    let address = x.is_foreign().then(|| x.address()).flatten();
     (first * item, end * item, address)
 }
 
@@ -118,7 +124,9 @@ pub fn _within(array: &PyArray, replica: &PyArray) -> PyResult<PyArray> {
 pub fn _restore(array: &PyArray, replica: &PyArray) -> PyResult<()> {
     run(|| {
         let whole = array.0.whole();
-        whole.assign(replica.0.to_context(whole.context())?)
+        let value = replica.0.held(|| replica.0.to_context(whole.context()))?;
+        // Whoever brings it home does so while others wait for it.
+        whole.held(|| whole.assign(value))
     })
 }
 
@@ -132,6 +140,28 @@ pub fn _settle(array: &PyArray) -> PyResult<()> {
 #[pyfunction]
 pub fn _is_read_only(array: &PyArray) -> bool {
     array.0.is_read_only()
+}
+
+/// Whether the memory is another owner's.
+#[pyfunction]
+pub fn _is_foreign(array: &PyArray) -> bool {
+    array.0.is_foreign()
+}
+
+/// An array's base, without keeping it alive. Calling it gives all elements in one dimension, or None if they are gone.
+#[pyclass(frozen, name = "_Weak", module = "rustarr._core")]
+pub struct Weak(WeakArray);
+
+#[pymethods]
+impl Weak {
+    #[new]
+    fn new(array: &PyArray) -> Weak {
+        Weak(array.0.downgrade())
+    }
+
+    fn __call__(&self) -> Option<PyArray> {
+        self.0.upgrade().map(PyArray)
+    }
 }
 
 /// Whether two arrays view one base.
