@@ -36,12 +36,19 @@ def default() -> Runtime:
 def _finish() -> None:
     """At exit: tasks that were submitted run; after Ctrl-C those that have not begun are cancelled, and counted."""
     interrupted = issubclass(getattr(sys, "last_type", None) or object, KeyboardInterrupt)
-    for runtime in list(runtimes):
-        if interrupted:
-            count = sum(task.future.cancel() for task in list(runtime.live.copy().values()))
-            if count:
-                print(f"rustarr.tasks: {count} tasks had not begun and were cancelled", file=sys.stderr)
-        runtime.close()
+    if interrupted:
+        tasks = [task for runtime in list(runtimes) for task in list(runtime.live.copy().values())]
+        cancelled = sum(task.future.cancel() for task in tasks)
+        running = sum(not task.future.done() for task in tasks)
+        if cancelled:
+            print(f"rustarr.tasks: {cancelled} tasks had not begun and were cancelled", file=sys.stderr)
+        if running:
+            print(f"rustarr.tasks: waiting for {running} running tasks; Ctrl-C leaves them", file=sys.stderr)
+    try:
+        for runtime in list(runtimes):
+            runtime.close()
+    except KeyboardInterrupt:
+        print("rustarr.tasks: tasks were left running", file=sys.stderr)
 
 
 def _forked() -> None:

@@ -14,7 +14,7 @@ from . import arguments
 from .errors import DependencyError
 from .future import Future
 from .hazards import Hazards
-from .task import DONE, READY, RUNNING, WAITING, Task
+from .task import DONE, RUNNING, WAITING, Task
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -102,9 +102,7 @@ def advance(task: Task, step: Step) -> None:
     if task.future.cancelled():
         step.doomed.append((task, None, None))
         return
-    task.state = READY
-    task.runtime.scheduler.push(task)
-    step.runtimes.add(task.runtime)
+    task.runtime.admit(task, step)
 
 
 def dependency_error(task: Task, future: Any, cause: BaseException) -> DependencyError:

@@ -104,6 +104,8 @@ class Runtime:
         self._spare: list[WorkerThread] = []
         self._threads: set[WorkerThread] = set()
         self._waiting = 0
+        #: Why a worker was lost, once one was.
+        self._loss: BaseException | None = None
         self._closed = False
         self._stopped = False
         self._tokens: list[Any] = []
@@ -167,7 +169,8 @@ class Runtime:
         RuntimeError
             If the runtime is closed.
         """
-        if self._closed:
+        # Tasks that still run may need others to end.
+        if self._closed and (self._stopped or here.task is None):
             raise RuntimeError(f"the runtime is closed; the task {options.name or func!r} cannot run")
         allowed = self._allowed(options.where)
         task = Task(self, options, func, args, kwargs, time.perf_counter())
@@ -395,8 +398,7 @@ class Runtime:
     def _run_elsewhere(self, task: Task, worker: Worker, error: BaseException, step: Step) -> None:
         """A worker's device failed under a task that had written nothing."""
         if not worker.lost and not _answers(worker):
-            worker.lost = True
-            self.scheduler.lose(worker)
+            self._lose(worker, error, step)
         allowed = task.allowed if task.allowed is not None else frozenset(w.index for w in self.workers)
         left = frozenset(i for i in allowed if i != worker.index and not self.workers[i].lost)
         if not left:
@@ -408,6 +410,29 @@ class Runtime:
         task.worker = None
         task.future._reopen()
         graph.advance(task, step)
+
+    def _lose(self, worker: Worker, error: BaseException, step: Step) -> None:
+        worker.lost = True
+        self._loss = error
+        self.scheduler.lose(worker)
+        for task in list(self.live.copy().values()):
+            if task.state is READY and not self._able(task):
+                task.state = RUNNING
+                step.doomed.append((task, None, self._loss))
+
+    def _able(self, task: Task) -> bool:
+        """Whether any worker that may run the task is there still."""
+        allowed = task.allowed
+        return any(not w.lost and (allowed is None or w.index in allowed) for w in self.workers)
+
+    def admit(self, task: Task, step: Step) -> None:
+        """Takes a ready task to be run."""
+        if self._loss is not None and not self._able(task):
+            step.doomed.append((task, None, self._loss))
+            return
+        task.state = READY
+        self.scheduler.push(task)
+        step.runtimes.add(self)
 
     def report(self, task: Task) -> None:
         """Tells traces, and the log where nobody has a future to ask."""

@@ -280,7 +280,8 @@ class Dmda(Scheduler):
         self._queues[worker.index].clear()
         for task in stranded:
             self._leave(task)
-            self.runtime.ready_again(task)
+            if any(not w.lost and Scheduler.suits(self, task, w) for w in self.runtime.workers):
+                self.push(task)
 
 
 SCHEDULERS: dict[str, type[Scheduler]] = {s.name: s for s in (Eager, Prio, WorkStealing, Dmda)}
