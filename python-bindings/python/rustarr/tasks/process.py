@@ -4,6 +4,7 @@ import atexit
 import os
 import pickle
 import signal
+import sys
 import threading
 import traceback
 import weakref
@@ -17,6 +18,7 @@ from multiprocessing import process as multiprocessing_process
 from typing import Any
 
 
+from ._cpus import usable_cpus
 from ._segments import Folder, Segment, Sharing, pack_arguments, pack_result
 
 
@@ -51,7 +53,10 @@ def _main(pipe: connection.Connection, paths: list[str], threads: int) -> None:
     try:
         pipe.send_bytes(b"ready")
         while True:
-            pipe.send_bytes(_answer(folder, pipe.recv_bytes()))
+            message = pipe.recv_bytes()
+            # From here on the task may have had effects, and is not given to another worker.
+            pipe.send_bytes(b"taken")
+            pipe.send_bytes(_answer(folder, message))
     except (EOFError, OSError):
         pass
 
@@ -108,7 +113,7 @@ def _explain(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], error: B
 
 
 def _name(func: Any) -> str:
-    return getattr(func, "__qualname__", None) or type(func).__qualname__
+    return getattr(func, "__name__", None) or type(func).__name__
 
 
 @dataclass(eq=False, slots=True)
@@ -118,6 +123,10 @@ class _Job:
     used: list[Segment]
     written: list[tuple[Any, Segment]]
     future: Future = field(default_factory=Future)
+
+
+#: The script that runs. Its module forgets it when the script ends, and a worker that starts then still imports it.
+_script = getattr(sys.modules["__main__"], "__file__", None)
 
 
 class _Worker:
@@ -132,6 +141,8 @@ class _Worker:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_main, args=(theirs, folder.paths(), threads), name="rustarr-tasks")
         with self._starting:
+            if _script is not None:
+                sys.modules["__main__"].__dict__.setdefault("__file__", _script)
             blocked = hasattr(signal, "pthread_sigmask")
             if blocked:
                 before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -141,11 +152,16 @@ class _Worker:
                 if blocked:
                     signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
-        if self.receive() is None:
+        self._ready = False
+
+    def wait(self) -> None:
+        """Waits until the process takes tasks; WorkerDiedError if it never will."""
+        if not self._ready and self.receive() is None:
             raise WorkerDiedError(
                 f"a worker process did not start ({self.end()}); a script that uses processes has to start its work "
                 "under `if __name__ == '__main__':`"
             )
+        self._ready = True
 
     def receive(self) -> bytes | None:
         """The next message, or None if the process is dead."""
@@ -157,9 +173,6 @@ class _Worker:
         except (EOFError, OSError):
             pass
         return None
-
-    def alive(self) -> bool:
-        return self.process.is_alive()
 
     def end(self) -> str:
         """Cleans up behind a dead process and tells how it died."""
@@ -265,11 +278,17 @@ class ProcessPool:
             if self._closed:
                 self._done(job)
                 raise RuntimeError("this ProcessPool is closed")
-            self._jobs.append(job)
-            if self._idle < len(self._jobs) and len(self._threads) < self.processes:
-                thread = threading.Thread(target=self._serve, name="rustarr-process", daemon=True)
+            if self._idle <= len(self._jobs) and len(self._threads) < self.processes:
+                try:
+                    # Here and not in the thread: a script that ends at once would take its main module away.
+                    worker = self._new_worker()
+                except BaseException:
+                    self._done(job)
+                    raise
+                thread = threading.Thread(target=self._serve, args=(worker,), name="rustarr-process", daemon=True)
                 self._threads.append(thread)
                 thread.start()
+            self._jobs.append(job)
             self._changed.notify()
         return job.future
 
@@ -326,9 +345,14 @@ class ProcessPool:
     def __repr__(self) -> str:
         return f"<ProcessPool of {self.processes}{', closed' if self._closed else ''}>"
 
-    def _serve(self) -> None:
+    def _new_worker(self) -> _Worker:
+        worker = _Worker(self._folder, max(1, usable_cpus() // self.processes))
+        with self._changed:
+            self._workers.add(worker)
+        return worker
+
+    def _serve(self, worker: _Worker | None) -> None:
         """A thread's work: hand tasks to one process, one after the other, and replace it when it dies."""
-        worker = None
         while (job := self._next()) is not None:
             try:
                 if job.future.set_running_or_notify_cancel():
@@ -369,22 +393,22 @@ class ProcessPool:
     def _run(self, job: _Job, worker: _Worker | None) -> tuple[_Worker, bool, Any]:
         """The worker for the next task, whether this one succeeded, and its result or exception."""
         while True:
-            if worker is not None and not worker.alive():
-                self._lose(worker)
-                worker.end()
-                worker = None
-            if worker is None:
-                worker = _Worker(self._folder, max(1, (os.cpu_count() or 1) // self.processes))
-                with self._changed:
-                    self._workers.add(worker)
+            worker = worker or self._new_worker()
             try:
+                worker.wait()
                 worker.pipe.send_bytes(job.message)
-                break
-            except OSError:  # it died idle: it has not seen the task, which goes to another one
+                if worker.receive() is not None:
+                    break
+            except WorkerDiedError:
                 self._lose(worker)
-                worker.process.kill()
-                worker.end()
-                worker = None
+                raise
+            except OSError:
+                pass
+            # It died idle: it has not begun the task, which goes to another one.
+            self._lose(worker)
+            worker.process.kill()
+            worker.end()
+            worker = None
         message = worker.receive()
         if message is None:
             self._lose(worker)

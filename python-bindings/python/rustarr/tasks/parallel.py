@@ -1,0 +1,352 @@
+"""``Parallel(...)(delayed(f)(...) for ...)``: loops as tasks, with the interface of joblib.
+
+    from rustarr.tasks.parallel import Parallel, delayed
+
+    Parallel(n_jobs=2)(delayed(log10)(10**i) for i in range(10))
+    Parallel(n_jobs=-1)(delayed(scale)(array, 2))       # the array is split along axis 0 and changed in place
+
+``delayed`` here notes a call and runs nothing, as joblib's does; ``rustarr.tasks.delayed`` submits.
+"""
+
+import contextvars
+import functools
+import itertools
+import operator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import rustarr
+
+from ._cpus import usable_cpus
+from .submit import task_submit
+
+#: Batches of cheap calls grow until one takes about this long: the cost of a task is then a hundredth of it.
+BATCH_SECONDS = 0.01
+#: No batch has more calls.
+LARGEST_BATCH = 1 << 16
+
+
+class Call(NamedTuple):
+    """A call that was noted. joblib's ``delayed`` gives plain tuples of the same three parts."""
+
+    func: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def delayed(func: Callable[..., Any]) -> Callable[..., Call]:
+    """A function whose calls are noted for ``Parallel`` instead of run."""
+    if not callable(func):
+        raise TypeError(f"delayed: {func!r} cannot be called")
+
+    @functools.wraps(func, updated=())
+    def note(*args: Any, **kwargs: Any) -> Call:
+        return Call(func, args, kwargs)
+
+    return note
+
+
+def effective_n_jobs(n_jobs: int | None) -> int:
+    """The number of jobs, counted as joblib counts them: None is 1, -1 is all CPUs, -2 all but one.
+
+    Raises
+    ------
+    ValueError
+        For 0, and for a negative number that leaves no CPU.
+    """
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool):
+        raise TypeError(f"Parallel: n_jobs is an int or None, not {n_jobs!r}")
+    try:
+        given = operator.index(n_jobs)
+    except TypeError:
+        raise TypeError(f"Parallel: n_jobs is an int or None, not {n_jobs!r}") from None
+    if given > 0:
+        return given
+    cpus = usable_cpus()
+    if given == 0 or given < -cpus:
+        raise ValueError(f"Parallel: n_jobs={given} is out of range; there are {cpus} CPUs, so -1 to {-cpus} count down")
+    return cpus + 1 + given
+
+
+def _name(func: Callable[..., Any]) -> str:
+    return getattr(func, "__name__", None) or type(func).__name__
+
+
+def _run_calls(first: int, calls: list[tuple]) -> tuple[float, list[Any]]:
+    """A task: several calls, one after the other. Gives the seconds they took and their results."""
+    start = time.perf_counter()
+    results: list[Any] = []
+    try:
+        for func, args, kwargs in calls:
+            results.append(func(*args, **kwargs))
+    except Exception as error:
+        number = first + len(results)
+        error.add_note(f"in call {number} of Parallel, to {_name(calls[len(results)][0])}")
+        raise
+    return time.perf_counter() - start, results
+
+
+class _Part:
+    """A task: a call on one part of its arrays. Declares of its arguments what the function does."""
+
+    def __init__(self, func: Callable[..., Any]) -> None:
+        self._func = func
+        functools.update_wrapper(self, func)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[float, list[Any]]:
+        start = time.perf_counter()
+        result = self._func(*args, **kwargs)
+        return time.perf_counter() - start, _flat(result)
+
+
+def _flat(result: Any) -> list[Any]:
+    """The elements of a list or an array along its first axis; any other result is the only element."""
+    if isinstance(result, list):
+        return result
+    if _is_array(result):
+        return result.tolist() if result.ndim == 1 else [result[i] for i in range(result.shape[0])]
+    return [result]
+
+
+def _is_array(obj: Any) -> bool:
+    return isinstance(obj, (np.ndarray, rustarr.Array)) and obj.ndim > 0
+
+
+def _is_call(obj: Any) -> bool:
+    return (
+        isinstance(obj, tuple)
+        and len(obj) == 3
+        and callable(obj[0])
+        and isinstance(obj[1], (tuple, list))
+        and isinstance(obj[2], dict)
+    )
+
+
+def _as_call(obj: Any, number: int) -> tuple:
+    if _is_call(obj):
+        return obj
+    if isinstance(obj, Future):
+        return Call(obj.result, (), {})
+    raise TypeError(
+        f"Parallel: item {number} is a {type(obj).__name__}; it takes calls, made by `delayed(function)(arguments)`"
+    )
+
+
+class _Batch(NamedTuple):
+    """The work of one task."""
+
+    run: Callable[..., tuple[float, list[Any]]]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    #: What it is named after.
+    func: Callable[..., Any]
+    #: Calls, or elements along the split axis.
+    size: int
+    #: Share of the operations that ``flops`` gives.
+    share: float
+
+
+class _Calls:
+    """Cuts an iterable of calls into batches that grow until one takes BATCH_SECONDS."""
+
+    def __init__(self, calls: Iterable[Any], n_jobs: int) -> None:
+        try:
+            self.total = len(calls)  # type: ignore[arg-type]
+        except TypeError:
+            self.total = None
+        self._calls = iter(calls)
+        self._n_jobs = n_jobs
+        self._size = 1
+        self._taken = 0
+
+    def next(self) -> _Batch | None:
+        """The next batch, None at the end. Only now its calls are taken from the iterable."""
+        size = self._size
+        if self.total is not None:  # leave some for the others
+            size = min(size, max(1, (self.total - self._taken) // self._n_jobs))
+        first = self._taken
+        taken = itertools.islice(self._calls, size)
+        calls = [_as_call(call, number) for number, call in enumerate(taken, first)]
+        if not calls:
+            return None
+        self._taken += len(calls)
+        return _Batch(_run_calls, (first, calls), {}, calls[0][0], len(calls), len(calls))
+
+    def measured(self, batch: _Batch, seconds: float) -> None:
+        """Takes note of how long a batch took."""
+        wanted = int(BATCH_SECONDS * batch.size / max(seconds, 1e-9))
+        # One quick batch may be luck: growth is by doubling, from what was measured.
+        self._size = max(1, min(wanted, 2 * max(batch.size, self._size // 2), LARGEST_BATCH))
+
+
+class _Parts:
+    """Cuts one call into calls on parts of its arrays and generators, one for each job."""
+
+    def __init__(self, call: tuple, n_jobs: int) -> None:
+        func, args, kwargs = call
+        given = dict(itertools.chain(enumerate(args), kwargs.items()))
+        # Generators have no views: their parts are lists.
+        arguments = {key: list(value) if isinstance(value, Iterator) else value for key, value in given.items()}
+        lengths = {
+            key: len(value) for key, value in arguments.items() if value is not given[key] or _is_array(value)
+        }
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{key!r}: {length}" for key, length in lengths.items())
+            raise ValueError(f"Parallel: arguments of {_name(func)} that are split differ in length ({told})")
+        self.total = next(iter(lengths.values()), 1)
+        parts = min(n_jobs, self.total) if lengths else 1
+        self._batches = []
+        for number in range(parts):
+            start, stop = self.total * number // parts, self.total * (number + 1) // parts
+            part = {key: value[start:stop] if key in lengths else value for key, value in arguments.items()}
+            positional = tuple(part[key] for key in range(len(args)))
+            keywords = {key: part[key] for key in kwargs}
+            share = (stop - start) / self.total
+            self._batches.append(_Batch(_Part(func), positional, keywords, func, stop - start, share))
+        self._batches.reverse()
+
+    def next(self) -> _Batch | None:
+        """The next part, None at the end."""
+        return self._batches.pop() if self._batches else None
+
+    def measured(self, batch: _Batch, seconds: float) -> None:
+        """The parts do not depend on how long others took."""
+
+
+class Parallel:
+    """Runs calls that ``delayed`` noted as tasks, and gives their results in order.
+
+    Parameters
+    ----------
+    n_jobs
+        Most tasks at a time: None is 1, -1 as many as there are CPUs, -2 one less.
+    mode
+        "normal": the call returns the results. "future": it returns a future of them at once, awaitable too.
+    end_msg
+        Printed when the results are there.
+    perfmodel
+        The performance model that the tasks are measured for; a task's size is the number of its calls, or of its
+        elements along the split axis.
+    progress
+        Whether to show a progress bar (needs tqdm).
+    task_options
+        Options of ``task_submit``. ``flops`` is that of one call; of a call whose arrays are split, that of the whole.
+
+    Raises
+    ------
+    TypeError
+        For an unknown option.
+    ValueError
+        For an unknown mode, or n_jobs out of range.
+    """
+
+    def __init__(
+        self,
+        n_jobs: int | None = None,
+        mode: str = "normal",
+        end_msg: str | None = None,
+        perfmodel: str | None = None,
+        progress: bool = False,
+        **task_options: Any,
+    ) -> None:
+        if mode not in ("normal", "future"):
+            raise ValueError(f'Parallel: mode={mode!r} is not "normal" or "future"')
+        self.n_jobs = effective_n_jobs(n_jobs)
+        self.mode = mode
+        self.end_msg = end_msg
+        self.progress = progress
+        if progress:
+            _tqdm()
+        self._options = {**task_options, "perfmodel": perfmodel}
+        task_submit(**self._options)
+
+    def __call__(self, calls: Any) -> Any:
+        """Runs the calls.
+
+        Parameters
+        ----------
+        calls
+            An iterable of calls, taken as the tasks progress; or one call, whose arrays are split along axis 0 as
+            views, so that what it writes into them stays, and whose generators are split into lists.
+
+        Returns
+        -------
+        list, or a future of it
+            The results in order. Of a call that was split: the elements of the arrays and lists that it returned.
+
+        Raises
+        ------
+        Exception
+            What the first call that failed raised; calls that have not begun are given up.
+        """
+        work = _Parts(calls, self.n_jobs) if _is_call(calls) else _Calls(calls, self.n_jobs)
+        if self.mode == "normal":
+            return self._run(work)
+        future: Future = new_future("Parallel")
+        future.set_running_or_notify_cancel()
+
+        def drive() -> None:
+            try:
+                results = self._run(work)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(results)
+
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(drive,), name="rustarr-parallel").start()
+        return future
+
+    def _run(self, work: "_Calls | _Parts") -> list[Any]:
+        results: list[list[Any]] = []
+        pending: dict[Future, tuple[int, _Batch]] = {}
+        bar = _tqdm()(total=work.total) if self.progress else None
+        try:
+            while True:
+                while len(pending) < self.n_jobs and (batch := work.next()) is not None:
+                    pending[self._submit(batch)] = len(results), batch
+                    results.append([])
+                if not pending:
+                    break
+                for future in first_done(pending):
+                    place, batch = pending.pop(future)
+                    seconds, results[place] = future.result()
+                    work.measured(batch, seconds)
+                    if bar is not None:
+                        bar.update(batch.size)
+        except BaseException as error:
+            running = [future for future in pending if not future.cancel()]
+            if isinstance(error, Exception):  # not Ctrl-C: nothing of this call runs on after it
+                all_done(running)
+            raise
+        finally:
+            if bar is not None:
+                bar.close()
+        if self.end_msg is not None:
+            print(self.end_msg, flush=True)
+        return list(itertools.chain.from_iterable(results))
+
+    def _submit(self, batch: _Batch) -> Future:
+        options = dict(self._options)
+        if options.get("name") is None:
+            options["name"] = _name(batch.func)
+        if options.get("sizebase") is None:
+            options["sizebase"] = batch.size
+        if options.get("flops") is not None:
+            options["flops"] *= batch.share
+        return task_submit(**options)(batch.run, *batch.args, **batch.kwargs)
+
+
+def _tqdm() -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("Parallel: progress=True needs tqdm: pip install tqdm") from error
+    return tqdm
