@@ -8,11 +8,9 @@
 ``delayed`` here notes a call and runs nothing, as joblib's does; ``rustarr.tasks.delayed`` submits.
 """
 
-import contextvars
 import functools
 import itertools
 import operator
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -39,16 +37,23 @@ class Call(NamedTuple):
     kwargs: dict[str, Any]
 
 
-def delayed(func: Callable[..., Any]) -> Callable[..., Call]:
+class delayed:  # noqa: N801 - a function to those who use it
     """A function whose calls are noted for ``Parallel`` instead of run."""
-    if not callable(func):
-        raise TypeError(f"delayed: {func!r} cannot be called")
 
-    @functools.wraps(func, updated=())
-    def note(*args: Any, **kwargs: Any) -> Call:
-        return Call(func, args, kwargs)
+    __slots__ = ("__wrapped__",)
 
-    return note
+    def __init__(self, func: Callable[..., Any]) -> None:
+        if not callable(func):
+            raise TypeError(f"delayed: {func!r} cannot be called")
+        self.__wrapped__ = func
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Call:
+        return Call(self.__wrapped__, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # not set yet, when it is copied or unpickled
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
@@ -93,17 +98,18 @@ def _run_calls(first: int, calls: list[tuple]) -> tuple[float, list[Any]]:
     return time.perf_counter() - start, results
 
 
-class _Part:
-    """A task: a call on one part of its arrays. Declares of its arguments what the function does."""
+class _Timed:
+    """A task: one call that counts as a list of results. Its arguments are declared as those of the function."""
 
-    def __init__(self, func: Callable[..., Any]) -> None:
-        self._func = func
+    def __init__(self, func: Callable[..., Any], results: Callable[[Any], list[Any]]) -> None:
         functools.update_wrapper(self, func)
+        self._func = func
+        self._results = results
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[float, list[Any]]:
         start = time.perf_counter()
         result = self._func(*args, **kwargs)
-        return time.perf_counter() - start, _flat(result)
+        return time.perf_counter() - start, self._results(result)
 
 
 def _flat(result: Any) -> list[Any]:
@@ -113,6 +119,14 @@ def _flat(result: Any) -> list[Any]:
     if _is_array(result):
         return result.tolist() if result.ndim == 1 else [result[i] for i in range(result.shape[0])]
     return [result]
+
+
+def _one(result: Any) -> list[Any]:
+    return [result]
+
+
+def _same(result: Any) -> Any:
+    return result
 
 
 def _is_array(obj: Any) -> bool:
@@ -129,11 +143,23 @@ def _is_call(obj: Any) -> bool:
     )
 
 
+_KNOWN_TO_THE_RUNTIME = (rustarr.Array, Future)
+
+
+def _needs_a_task(call: tuple) -> bool:
+    """Whether the call's arguments concern the runtime: arrays that it moves and orders tasks by, and futures."""
+    _, args, kwargs = call
+    for value in args:
+        if isinstance(value, _KNOWN_TO_THE_RUNTIME):
+            return True
+    return bool(kwargs) and any(isinstance(value, _KNOWN_TO_THE_RUNTIME) for value in kwargs.values())
+
+
 def _as_call(obj: Any, number: int) -> tuple:
     if _is_call(obj):
         return obj
     if isinstance(obj, Future):
-        return Call(obj.result, (), {})
+        return Call(_same, (obj,), {})
     raise TypeError(
         f"Parallel: item {number} is a {type(obj).__name__}; it takes calls, made by `delayed(function)(arguments)`"
     )
@@ -165,6 +191,7 @@ class _Calls:
         self._n_jobs = n_jobs
         self._size = 1
         self._taken = 0
+        self._held: tuple | None = None
 
     def next(self) -> _Batch | None:
         """The next batch, None at the end. Only now its calls are taken from the iterable."""
@@ -172,12 +199,31 @@ class _Calls:
         if self.total is not None:  # leave some for the others
             size = min(size, max(1, (self.total - self._taken) // self._n_jobs))
         first = self._taken
-        taken = itertools.islice(self._calls, size)
-        calls = [_as_call(call, number) for number, call in enumerate(taken, first)]
+        calls: list[tuple] = []
+        while len(calls) < size:
+            call = self._take(first + len(calls))
+            if call is None:
+                break
+            if _needs_a_task(call):
+                if calls:
+                    self._held = call
+                    break
+                self._taken += 1
+                func, args, kwargs = call
+                return _Batch(_Timed(func, _one), args, kwargs, func, 1, 1)
+            calls.append(call)
         if not calls:
             return None
         self._taken += len(calls)
         return _Batch(_run_calls, (first, calls), {}, calls[0][0], len(calls), len(calls))
+
+    def _take(self, number: int) -> "tuple | None":
+        if self._held is not None:
+            call, self._held = self._held, None
+            return call
+        for call in self._calls:
+            return _as_call(call, number)
+        return None
 
     def measured(self, batch: _Batch, seconds: float) -> None:
         """Takes note of how long a batch took."""
@@ -209,7 +255,7 @@ class _Parts:
             positional = tuple(part[key] for key in range(len(args)))
             keywords = {key: part[key] for key in kwargs}
             share = (stop - start) / self.total
-            self._batches.append(_Batch(_Part(func), positional, keywords, func, stop - start, share))
+            self._batches.append(_Batch(_Timed(func, _flat), positional, keywords, func, stop - start, share))
         self._batches.reverse()
 
     def next(self) -> _Batch | None:
@@ -287,51 +333,13 @@ class Parallel:
             What the first call that failed raised; calls that have not begun are given up.
         """
         work = _Parts(calls, self.n_jobs) if _is_call(calls) else _Calls(calls, self.n_jobs)
+        run = _Run(self, work)
+        # Here, so that arrays are kept from others at once, and that errors of the first calls are raised here.
+        run.fill()
         if self.mode == "normal":
-            return self._run(work)
-        future: Future = new_future("Parallel")
-        future.set_running_or_notify_cancel()
-
-        def drive() -> None:
-            try:
-                results = self._run(work)
-            except BaseException as error:
-                future.set_exception(error)
-            else:
-                future.set_result(results)
-
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(drive,), name="rustarr-parallel").start()
-        return future
-
-    def _run(self, work: "_Calls | _Parts") -> list[Any]:
-        results: list[list[Any]] = []
-        pending: dict[Future, tuple[int, _Batch]] = {}
-        bar = _tqdm()(total=work.total) if self.progress else None
-        try:
-            while True:
-                while len(pending) < self.n_jobs and (batch := work.next()) is not None:
-                    pending[self._submit(batch)] = len(results), batch
-                    results.append([])
-                if not pending:
-                    break
-                for future in first_done(pending):
-                    place, batch = pending.pop(future)
-                    seconds, results[place] = future.result()
-                    work.measured(batch, seconds)
-                    if bar is not None:
-                        bar.update(batch.size)
-        except BaseException as error:
-            running = [future for future in pending if not future.cancel()]
-            if isinstance(error, Exception):  # not Ctrl-C: nothing of this call runs on after it
-                all_done(running)
-            raise
-        finally:
-            if bar is not None:
-                bar.close()
-        if self.end_msg is not None:
-            print(self.end_msg, flush=True)
-        return list(itertools.chain.from_iterable(results))
+            return run.finish()
+        options = {"name": "Parallel", "priority": self._options.get("priority", 0)}
+        return task_submit(**options)(run.finish)
 
     def _submit(self, batch: _Batch) -> Future:
         options = dict(self._options)
@@ -342,6 +350,55 @@ class Parallel:
         if options.get("flops") is not None:
             options["flops"] *= batch.share
         return task_submit(**options)(batch.run, *batch.args, **batch.kwargs)
+
+
+class _Run:
+    """The progress of one call of a ``Parallel``."""
+
+    def __init__(self, parallel: Parallel, work: "_Calls | _Parts") -> None:
+        self._parallel = parallel
+        self._work = work
+        self._results: list[list[Any]] = []
+        self._pending: dict[Future, tuple[int, _Batch]] = {}
+
+    def fill(self) -> None:
+        """Submits as many tasks as may run at a time."""
+        try:
+            while len(self._pending) < self._parallel.n_jobs and (batch := self._work.next()) is not None:
+                self._pending[self._parallel._submit(batch)] = len(self._results), batch
+                self._results.append([])
+        except BaseException as error:
+            self._give_up(error)
+            raise
+
+    def finish(self) -> list[Any]:
+        """Waits for the results, and submits the rest of the tasks meanwhile."""
+        bar = _tqdm()(total=self._work.total) if self._parallel.progress else None
+        try:
+            while self._pending:
+                done = wait(self._pending, return_when=FIRST_COMPLETED).done
+                for future in sorted(done, key=lambda future: self._pending[future][0]):
+                    place, batch = self._pending.pop(future)
+                    seconds, self._results[place] = future.result()
+                    self._work.measured(batch, seconds)
+                    if bar is not None:
+                        bar.update(batch.size)
+                self.fill()
+        except BaseException as error:
+            self._give_up(error)
+            raise
+        finally:
+            if bar is not None:
+                bar.close()
+        if self._parallel.end_msg is not None:
+            print(self._parallel.end_msg, flush=True)
+        return list(itertools.chain.from_iterable(self._results))
+
+    def _give_up(self, error: BaseException) -> None:
+        running = [future for future in self._pending if not future.cancel()]
+        self._pending = {}
+        if isinstance(error, Exception):  # not Ctrl-C: nothing of this call runs on after it
+            wait(running)
 
 
 def _tqdm() -> Any:
