@@ -405,5 +405,5 @@ def _tqdm() -> Any:
     try:
         from tqdm.auto import tqdm
     except ImportError as error:
-        raise ImportError("Parallel: progress=True needs tqdm: pip install tqdm") from error
+        raise ImportError("Parallel: progress=True needs tqdm: pip install 'rustarr[progress]'") from error
     return tqdm
