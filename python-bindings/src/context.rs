@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 /// threads
 ///     Computing threads of "cpu-parallel"; by default as many as the process may use.
 /// cores
-///     Cores that the threads are pinned to.
+///     Cores that the threads are pinned to; of "cpu-serial", those that a task worker's thread is pinned to.
 /// device
 ///     Which of several GPUs, by index or by a part of its name.
 /// memory_limit
@@ -180,6 +180,12 @@ impl PyContext {
     #[getter]
     fn threads(&self) -> usize {
         self.0.threads()
+    }
+
+    /// The cores that were asked for, or None.
+    #[getter]
+    fn cores(&self) -> Option<Vec<usize>> {
+        self.0.cores().map(<[usize]>::to_vec)
     }
 
     /// The device of its arrays.
