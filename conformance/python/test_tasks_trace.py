@@ -11,7 +11,7 @@ from rustarr.tasks.trace import TaskRecord, Trace, current
 
 
 def record(number, name="task", worker="cpu-serial:0", start=None, end=None, color=None, after=(), **more):
-    state = more.pop("state", "finished")
+    state = more.pop("state", "done")
     return TaskRecord(number, name, color, worker, 1.0 + number / 100, start, end, tuple(after), state, **more)
 
 

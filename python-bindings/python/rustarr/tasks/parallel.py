@@ -8,19 +8,24 @@
 ``delayed`` here notes a call and runs nothing, as joblib's does; ``rustarr.tasks.delayed`` submits.
 """
 
+import asyncio
+import contextvars
 import functools
 import itertools
 import operator
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import rustarr
 
+from . import arguments
 from ._cpus import usable_cpus
+from .current import current
+from .future import here
+from .hazards import is_numpy
 from .submit import task_submit
 
 #: Batches of cheap calls grow until one takes about this long: the cost of a task is then a hundredth of it.
@@ -84,18 +89,31 @@ def _name(func: Callable[..., Any]) -> str:
     return getattr(func, "__name__", None) or type(func).__name__
 
 
-def _run_calls(first: int, calls: list[tuple]) -> tuple[float, list[Any]]:
-    """A task: several calls, one after the other. Gives the seconds they took and their results."""
-    start = time.perf_counter()
-    results: list[Any] = []
-    try:
-        for func, args, kwargs in calls:
-            results.append(func(*args, **kwargs))
-    except Exception as error:
-        number = first + len(results)
-        error.add_note(f"in call {number} of Parallel, to {_name(calls[len(results)][0])}")
-        raise
-    return time.perf_counter() - start, results
+def _call(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A call inside a task: a parameter ``xp`` gets the worker's namespace there as it does in a task of its own."""
+    if arguments.wants_namespace(func, args, kwargs):
+        kwargs = {**kwargs, "xp": rustarr.namespace()}
+    return func(*args, **kwargs)
+
+
+class _Sequence:
+    """A task: several calls, one after the other. Gives the seconds that they took and their results."""
+
+    def __init__(self, first: int, calls: list[tuple]) -> None:
+        self.first = first
+        self.calls = calls
+
+    def __call__(self) -> tuple[float, list[Any]]:
+        start = time.perf_counter()
+        results: list[Any] = []
+        try:
+            for call in self.calls:
+                results.append(_call(*call))
+        except Exception as error:
+            number = len(results)
+            error.add_note(f"in call {self.first + number} of Parallel, to {_name(self.calls[number][0])}")
+            raise
+        return time.perf_counter() - start, results
 
 
 class _Timed:
@@ -108,7 +126,7 @@ class _Timed:
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[float, list[Any]]:
         start = time.perf_counter()
-        result = self._func(*args, **kwargs)
+        result = _call(self._func, args, kwargs)
         return time.perf_counter() - start, self._results(result)
 
 
@@ -130,7 +148,7 @@ def _same(result: Any) -> Any:
 
 
 def _is_array(obj: Any) -> bool:
-    return isinstance(obj, (np.ndarray, rustarr.Array)) and obj.ndim > 0
+    return (isinstance(obj, rustarr.Array) or is_numpy(obj)) and obj.ndim > 0
 
 
 def _is_call(obj: Any) -> bool:
@@ -215,7 +233,7 @@ class _Calls:
         if not calls:
             return None
         self._taken += len(calls)
-        return _Batch(_run_calls, (first, calls), {}, calls[0][0], len(calls), len(calls))
+        return _Batch(_Sequence(first, calls), (), {}, calls[0][0], len(calls), len(calls))
 
     def _take(self, number: int) -> "tuple | None":
         if self._held is not None:
@@ -332,14 +350,21 @@ class Parallel:
         Exception
             What the first call that failed raised; calls that have not begun are given up.
         """
+        if isinstance(calls, Future):
+            raise TypeError(
+                "Parallel: this call runs already, as one task; `delayed` of rustarr.tasks.parallel notes it instead"
+            )
         work = _Parts(calls, self.n_jobs) if _is_call(calls) else _Calls(calls, self.n_jobs)
         run = _Run(self, work)
         # Here, so that arrays are kept from others at once, and that errors of the first calls are raised here.
         run.fill()
         if self.mode == "normal":
             return run.finish()
-        options = {"name": "Parallel", "priority": self._options.get("priority", 0)}
-        return task_submit(**options)(run.finish)
+        contexts = [worker.context for worker in current().workers if worker.context is not None]
+        if contexts:
+            options = {"name": "Parallel", "priority": self._options.get("priority", 0), "where": contexts}
+            return task_submit(**options)(run.finish)
+        return _in_a_thread(run.finish)
 
     def _submit(self, batch: _Batch) -> Future:
         options = dict(self._options)
@@ -399,6 +424,38 @@ class _Run:
         self._pending = {}
         if isinstance(error, Exception):  # not Ctrl-C: nothing of this call runs on after it
             wait(running)
+
+
+class _Promise(Future):
+    """A future that can be awaited, and that gives up the worker of a task which waits for it."""
+
+    def __await__(self) -> Any:
+        return asyncio.wrap_future(self).__await__()
+
+    def result(self, timeout: float | None = None) -> Any:
+        """As of any future."""
+        task = here.task
+        if task is None or self.done():
+            return super().result(timeout)
+        with task.runtime.blocked(task, []):
+            return super().result(timeout)
+
+
+def _in_a_thread(func: Callable[[], Any]) -> Future:
+    """Runs a function that only waits for tasks, where there are no workers but processes."""
+    promise = _Promise()
+    promise.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            result = func()
+        except BaseException as error:
+            promise.set_exception(error)
+        else:
+            promise.set_result(result)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(run,), name="rustarr-parallel").start()
+    return promise
 
 
 def _tqdm() -> Any:

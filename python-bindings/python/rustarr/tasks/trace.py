@@ -31,7 +31,7 @@ class TaskRecord:
     ended: float | None
     #: The ids of the tasks that it waited for.
     dependencies: tuple[int, ...]
-    #: "finished", "failed" or "cancelled".
+    #: "done", "failed" or "cancelled".
     state: str
     model: str | None = None
     size: int | None = None
@@ -99,7 +99,7 @@ class Trace:
                 attributes.append(f"fillcolor={_quoted(colour)}")
             if record.worker is not None:
                 attributes.append(f"tooltip={_quoted(record.worker)}")
-            if record.state != "finished":
+            if record.state != "done":
                 attributes.append('style="filled,dashed"')
             lines.append(f"  task{record.id} [{', '.join(attributes)}];")
         for record in records:
@@ -195,8 +195,8 @@ class Trace:
                 left=bar.start - origin,
                 height=0.8,
                 color=_matplotlib_colour(bar.record.color) or by_name[bar.record.name],
-                edgecolor="black" if bar.record.state == "finished" else "red",
-                linewidth=0.3 if bar.record.state == "finished" else 1.5,
+                edgecolor="black" if bar.record.state == "done" else "red",
+                linewidth=0.3 if bar.record.state == "done" else 1.5,
             )
         labels = [worker if lane == 0 else "" for worker, lane in lanes]
         axes.set_yticks(range(len(lanes)), labels)
