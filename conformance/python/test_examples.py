@@ -132,3 +132,12 @@ def test_bench(tmp_path):
     ratios = json.loads(figures.read_text())
     assert {figure["backend"] for figure in ratios} == {"cpu-serial", "cpu-parallel"}
     assert all(figure["ratio"] > 0 for figure in ratios)
+
+
+def test_bench_of_tasks(tmp_path):
+    figures = tmp_path / "figures.json"
+    process = run_file("benches/python/tasks.py", "--tasks", "20", "--rounds", "1", "--json", str(figures))
+    assert process.returncode == 0, process.stderr
+    sides = {figure["side"]: figure for figure in json.loads(figures.read_text())}
+    assert set(sides) == {"rustarr", "ThreadPoolExecutor", "joblib threading", "Dask"}
+    assert all(figure["total_seconds"] > 0 and figure["ratio"] > 0 for figure in sides.values())
