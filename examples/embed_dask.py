@@ -3,8 +3,8 @@
     python examples/embed_dask.py            # needs: pip install "dask[distributed]"
 
 Dask's worker owns the threads; a task computes in the context of the cores that its thread may use, on Dask's memory:
-`asarray(block, copy=False)` is a view, and `numpy.asarray(result)` hands the result over without a copy. A block that came
-over the network may lie at any address; only one that is misaligned has to be copied.
+`asarray(block, copy=False)` is a view, and `numpy.asarray(result)` hands the result over without a copy. A block that
+came over the network may lie at any address; only one that is misaligned has to be copied.
 """
 
 import argparse

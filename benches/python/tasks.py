@@ -3,11 +3,12 @@
     python benches/python/tasks.py                   # all peers that are installed
     python benches/python/tasks.py --tasks 200 --rounds 2 --json ratios.json
 
-Every side has the same number of threads. A round submits so many calls of a function that does nothing and waits for
-all of them, once with each side, in an order that turns from round to round, so that all meet the same load. Submitting is the time until
-the last call is handed over, the total the time until the last result is there, both per task. The figure is the ratio
-peer's total / rustarr's total, above 1 where rustarr is faster: its median over the rounds, with the smallest and the
-largest. joblib is handed one call per batch, as a task is one call; it submits while it waits, so it has a total only.
+Every side has the same number of threads. A round submits so many calls of a function that does nothing and takes all
+results, once with each side, in an order that turns from round to round, so that all meet the same load. Submitting is
+the time until the last call is handed over, the total the time until the last result is there, both per task. The
+figure is the ratio peer's total / rustarr's total, above 1 where rustarr is faster: its median over the rounds, with
+the smallest and the largest. joblib is handed one call per batch, as a task is one call; it submits while it waits, so
+that it has a total only.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import rustarr
@@ -33,14 +34,19 @@ def nothing():
 Side = Callable[[int], tuple[float | None, float]]
 
 
-def futures_side(submit: Callable, wait_for: Callable) -> Side:
-    """A side that submits calls one by one and waits for their futures."""
+def results(futures):
+    """The results of futures, in order."""
+    return [future.result() for future in futures]
+
+
+def futures_side(submit: Callable, gather: Callable = results) -> Side:
+    """A side that submits calls one by one and gathers the results of their futures."""
 
     def run(count):
         start = time.perf_counter()
         futures = [submit(nothing) for _ in range(count)]
         submitted = time.perf_counter()
-        wait_for(futures)
+        gather(futures)
         end = time.perf_counter()
         return submitted - start, end - start
 
@@ -51,13 +57,13 @@ def futures_side(submit: Callable, wait_for: Callable) -> Side:
 def rustarr_tasks(threads: int) -> Iterator[Side]:
     workers = [rustarr.Context("cpu-serial") for _ in range(threads)]
     with tasks.Runtime(workers=workers) as runtime:
-        yield futures_side(runtime.submit, wait)
+        yield futures_side(runtime.submit)
 
 
 @contextlib.contextmanager
 def thread_pool(threads: int) -> Iterator[Side]:
     with ThreadPoolExecutor(threads) as pool:
-        yield futures_side(pool.submit, wait)
+        yield futures_side(pool.submit)
 
 
 @contextlib.contextmanager
@@ -77,14 +83,13 @@ def joblib_threading(threads: int) -> Iterator[Side]:
 @contextlib.contextmanager
 def dask(threads: int) -> Iterator[Side]:
     from distributed import Client, LocalCluster
-    from distributed import wait as wait_for
 
     with (
         LocalCluster(n_workers=1, threads_per_worker=threads, processes=False, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         # Equal calls are one task to Dask unless they are said to be impure.
-        yield futures_side(lambda func: client.submit(func, pure=False), wait_for)
+        yield futures_side(lambda func: client.submit(func, pure=False), client.gather)
 
 
 PEERS = {"ThreadPoolExecutor": thread_pool, "joblib threading": joblib_threading, "Dask": dask}

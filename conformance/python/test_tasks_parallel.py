@@ -185,13 +185,17 @@ def test_the_end_is_told_only_of_results(capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("given, want", [(None, 1), (1, 1), (2, 2), (100, 100), (-1, 8), (-2, 7), (-8, 1), (np.int64(3), 3)])
+@pytest.mark.parametrize(
+    "given, want", [(None, 1), (1, 1), (2, 2), (100, 100), (-1, 8), (-2, 7), (-8, 1), (np.int64(3), 3)]
+)
 def test_jobs_are_counted_as_joblib_does(monkeypatch, given, want):
     monkeypatch.setattr(parallel, "usable_cpus", lambda: 8)
     assert effective_n_jobs(given) == Parallel(n_jobs=given).n_jobs == want
 
 
-@pytest.mark.parametrize("given, error", [(0, ValueError), (-9, ValueError), (2.0, TypeError), ("2", TypeError), (True, TypeError)])
+@pytest.mark.parametrize(
+    "given, error", [(0, ValueError), (-9, ValueError), (2.0, TypeError), ("2", TypeError), (True, TypeError)]
+)
 def test_jobs_out_of_range(monkeypatch, given, error):
     monkeypatch.setattr(parallel, "usable_cpus", lambda: 8)
     with pytest.raises(error, match="n_jobs"):
@@ -399,7 +403,10 @@ def test_a_group_is_limited_by_those_above(tmp_path):
 
 
 def test_quotas_of_version_1(tmp_path):
-    more = {"sys__fs__cgroup__cpu__d__cpu_cfs_quota_us": "250000\n", "sys__fs__cgroup__cpu__d__cpu_cfs_period_us": "100000\n"}
+    more = {
+        "sys__fs__cgroup__cpu__d__cpu_cfs_quota_us": "250000\n",
+        "sys__fs__cgroup__cpu__d__cpu_cfs_period_us": "100000\n",
+    }
     assert files(tmp_path, proc__self__cgroup="4:cpuacct,cpu:/d\n3:memory:/m\n", **more) == 2.5
     more["sys__fs__cgroup__cpu__d__cpu_cfs_quota_us"] = "-1\n"
     assert files(tmp_path, **more) is None

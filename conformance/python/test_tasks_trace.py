@@ -18,7 +18,9 @@ def record(number, name="task", worker="cpu-serial:0", start=None, end=None, col
 def sample():
     trace = Trace()
     trace.add(record(1, 'load "x"', start=2.0, end=3.0, color="#ff0000"))
-    trace.add(record(2, "scale", "wgpu:0", start=3.0, end=3.5, color=0x00FF00, after=[1], model="s", size=10, transfers=1))
+    trace.add(
+        record(2, "scale", "wgpu:0", start=3.0, end=3.5, color=0x00FF00, after=[1], model="s", size=10, transfers=1)
+    )
     trace.add(record(3, "sum", start=3.5, end=4.0, after=[1, 2, 99], state="failed"))
     trace.add(record(4, "never", None, state="cancelled"))
     trace.add(record(5, "inner", start=3.6, end=3.7))

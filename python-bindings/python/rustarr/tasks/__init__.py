@@ -1,25 +1,27 @@
 """Tasks: Python functions that run on contexts, in the order that their data asks for, where they are done soonest.
 
-    from rustarr.tasks import Runtime, access, submit
+from rustarr.tasks import Runtime, access, submit
 
-    @access(x="RW")
-    def step(x, xp):
-        x += xp.exp(-x)
+@access(x="RW")
+def step(x, xp):
+    x += xp.exp(-x)
 
-    with Runtime(["cpu-serial", "cpu-parallel", "wgpu"], scheduler="dmda"):
-        for _ in range(100):
-            submit(step, x)
+with Runtime(["cpu-serial", "cpu-parallel", "wgpu"], scheduler="dmda"):
+    for _ in range(100):
+        submit(step, x)
 """
 
-from . import joblib_backend  # registers itself
 from .current import current
 from .errors import DeadlockError, DependencyError
 from .future import Future
+from .joblib_backend import register_now_or_later
 from .runtime import Runtime
 from .scheduler import Candidate
 from .submit import Explanation, access, delayed, explain, submit, task_submit
 from .trace import TaskRecord, Trace, trace
 from .transfer import Transfers
+
+register_now_or_later()
 
 #: What is imported when it is first needed, with its module: drawing and statistics need NumPy, processes a lot.
 _LATER = {

@@ -121,6 +121,3 @@ def register_now_or_later() -> None:
         register()
     else:
         sys.meta_path.insert(0, _OnImport())
-
-
-register_now_or_later()

@@ -81,7 +81,9 @@ def effective_n_jobs(n_jobs: int | None) -> int:
         return given
     cpus = usable_cpus()
     if given == 0 or given < -cpus:
-        raise ValueError(f"Parallel: n_jobs={given} is out of range; there are {cpus} CPUs, so -1 to {-cpus} count down")
+        raise ValueError(
+            f"Parallel: n_jobs={given} is out of range; there are {cpus} CPUs, so -1 to {-cpus} count down"
+        )
     return cpus + 1 + given
 
 
@@ -258,9 +260,7 @@ class _Parts:
         given = dict(itertools.chain(enumerate(args), kwargs.items()))
         # Generators have no views: their parts are lists.
         arguments = {key: list(value) if isinstance(value, Iterator) else value for key, value in given.items()}
-        lengths = {
-            key: len(value) for key, value in arguments.items() if value is not given[key] or _is_array(value)
-        }
+        lengths = {key: len(value) for key, value in arguments.items() if value is not given[key] or _is_array(value)}
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{key!r}: {length}" for key, length in lengths.items())
             raise ValueError(f"Parallel: arguments of {_name(func)} that are split differ in length ({told})")

@@ -17,7 +17,6 @@ from multiprocessing import connection, get_context
 from multiprocessing import process as multiprocessing_process
 from typing import Any
 
-
 from ._cpus import usable_cpus
 from ._segments import Folder, Segment, Sharing, pack_arguments, pack_result
 
