@@ -12,7 +12,6 @@ from .hazards import Access, Array, access, is_numpy
 
 if TYPE_CHECKING:
     from .task import Task
-    from .worker import Worker
 
 #: What cannot hold any.
 _PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None), range, slice})
@@ -95,33 +94,9 @@ def failure(task: "Task") -> tuple[Any, BaseException] | None:
     return None
 
 
-def prepare(task: "Task", worker: "Worker", fetch: Callable[[Access], Any]) -> tuple[tuple, dict[str, Any]]:
+def prepare(task: "Task", fetch: Callable[[Access], Any]) -> tuple[tuple, dict[str, Any]]:
     """The arguments that the function gets: results for futures, and what `fetch` makes of arrays."""
-    accesses = {(id(a.array), a.label if a.mode == "R" else None): a for a in task.accesses}
-    ready: dict[tuple[int, str | None], Any] = {}
-
-    def put(value: Any, label: str | None) -> Any:
-        kind = type(value)
-        if kind in _PLAIN:
-            return value
-        if kind is list or kind is tuple:
-            items = [put(item, label) for item in value]
-            changed = any(a is not b for a, b in zip(items, value, strict=True))
-            return kind(items) if changed else value
-        if kind is dict:
-            items = {key: put(item, label) for key, item in value.items()}
-            return items if any(items[key] is not value[key] for key in items) else value
-        if isinstance(value, concurrent.futures.Future):
-            return put(value.result(), label)
-        key = id(value), label
-        if key not in ready:
-            # An array that is read-only anyway has no label.
-            found = accesses.get(key) or accesses.get((id(value), None))
-            if found is None:
-                return value
-            ready[key] = fetch(found)
-        return ready[key]
-
+    put = _Preparation(task, fetch).put
     declared: Declaration | None = getattr(task.func, "__rustarr_access__", None)
 
     def label(name: str | None) -> str | None:
@@ -131,8 +106,38 @@ def prepare(task: "Task", worker: "Worker", fetch: Callable[[Access], Any]) -> t
         put(value, label(None if declared is None else declared.name(position)))
         for position, value in enumerate(task.args)
     )
-    kwargs = {name: put(value, label(name)) for name, value in task.kwargs.items()}
-    return args, kwargs
+    return args, {name: put(value, label(name)) for name, value in task.kwargs.items()}
+
+
+class _Preparation:
+    """Replaces the futures and arrays in the arguments of one task."""
+
+    def __init__(self, task: "Task", fetch: Callable[[Access], Any]) -> None:
+        self._fetch = fetch
+        self._accesses = {(id(a.array), a.label if a.mode == "R" else None): a for a in task.accesses}
+        self._ready: dict[tuple[int, str | None], Any] = {}
+
+    def put(self, value: Any, label: str | None) -> Any:
+        """What the function gets for a value of an argument, whose name is the label if it was declared read-only."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind is list or kind is tuple:
+            items = [self.put(item, label) for item in value]
+            return kind(items) if any(a is not b for a, b in zip(items, value, strict=True)) else value
+        if kind is dict:
+            items = {key: self.put(item, label) for key, item in value.items()}
+            return items if any(items[key] is not value[key] for key in items) else value
+        if isinstance(value, concurrent.futures.Future):
+            return self.put(value.result(), label)
+        key = id(value), label
+        if key not in self._ready:
+            # An array that is read-only anyway has no label.
+            found = self._accesses.get(key) or self._accesses.get((id(value), None))
+            if found is None:
+                return value
+            self._ready[key] = self._fetch(found)
+        return self._ready[key]
 
 
 def results(value: Any) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 """Runtimes: workers, the threads that run tasks in them, and the scheduler between."""
 
 import contextlib
+import functools
 import logging
 import os
 import threading
@@ -221,6 +222,8 @@ class Runtime:
             step = Step()
             with graph.lock:
                 worker = thread.worker
+                # What a task has submitted belongs before its own end.
+                self._take_inbox(step)
                 if task is not None:
                     self.scheduler.finished(task, worker)
                     if value is _AGAIN:
@@ -234,7 +237,6 @@ class Runtime:
                     if worker.resuming:
                         self._hand_over(thread, worker.resuming.popleft(), step)
                         worker = None
-                self._take_inbox(step)
                 if worker is not None:
                     task = self._pick(worker, step)
                 step.settle()
@@ -319,7 +321,7 @@ class Runtime:
             prepared = task.prepared
             if not prepared:
                 _core._hold([a.array for a in task.accesses if not a.numpy])
-                args, kwargs = arguments.prepare(task, worker, lambda access: self._fetch(task, access, worker))
+                args, kwargs = arguments.prepare(task, functools.partial(self._fetch, task, worker))
             if arguments.wants_namespace(func, args, kwargs):
                 kwargs = {**kwargs, "xp": worker.namespace}
             task.started = time.perf_counter()
@@ -346,7 +348,7 @@ class Runtime:
         except Exception:
             _log.warning("the task %r was not measured", task.name, exc_info=True)
 
-    def _fetch(self, task: Task, access: Any, worker: Worker) -> Any:
+    def _fetch(self, task: Task, worker: Worker, access: Any) -> Any:
         if not access.numpy:
             return self.transfers.fetch(task, access, worker)
         if access.mode != "R" or access.label is None:

@@ -179,9 +179,6 @@ def access(**modes: str) -> Callable[[Callable], Callable]:
 
 
 def _declare(caller: str, func: Callable, modes: dict[str, str]) -> None:
-    for name, mode in modes.items():
-        if mode not in _MODES:
-            raise ValueError(f'{caller}: {name}={mode!r} is none of "R", "W", "RW"')
     try:
         parameters = list(inspect.signature(func).parameters.values())
     except ValueError:
@@ -190,7 +187,11 @@ def _declare(caller: str, func: Callable, modes: dict[str, str]) -> None:
     any_name = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for name in modes:
         if name not in names and not any_name:
-            raise TypeError(f"{caller}: {func.__name__} has no parameter {name!r}; it has {', '.join(names) or 'none'}")
+            options = f", and the options are {', '.join(_OPTIONS)}" if caller == "delayed" else ""
+            has = ", ".join(p.name for p in parameters) or "none"
+            raise TypeError(f"{caller}: {func.__name__} has no parameter {name!r}; it has {has}{options}")
+        if modes[name] not in _MODES:
+            raise ValueError(f'{caller}: {name}={modes[name]!r} is none of "R", "W", "RW"')
     positions = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
     before = getattr(func, "__rustarr_access__", None)
