@@ -141,6 +141,7 @@ RESULTS = {
     "shuffle": "None",
     "synchronize": "None",
     "set_default_context": "None",
+    "current_affinity": "Context",
     "current_context": "Context",
     "devices": "list[dict[str, Any]]",
     "item": "Any",
@@ -276,7 +277,9 @@ def described(owner: str) -> str:
     for name, member in sorted(vars(cls).items()):
         if name in known or (name.startswith("_") and name not in OWN_DUNDERS):
             continue
-        lines.append(definition(owner, name, member, method=True))
+        static = isinstance(member, staticmethod)
+        lines += ["@staticmethod"] if static else []
+        lines.append(definition(owner, name, getattr(cls, name), method=not static))
     return f"class {owner}:\n" + "".join(f"    {line}\n" for line in lines or ["..."])
 
 

@@ -160,6 +160,16 @@ impl PyContext {
         Ok(PyContext(open(py, &options.spec(backend)?)?))
     }
 
+    /// A "cpu-parallel" context of the cores that the calling thread may run on, one for each set of cores.
+    ///
+    /// For work inside another runtime that has bound its thread: nothing touches other cores. Where the system has no
+    /// affinity masks it is the context of ``namespace("cpu-parallel")``.
+    #[staticmethod]
+    fn current_affinity(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let module = py.import("rustarr._namespace")?;
+        module.getattr("_current_affinity")?.call0()
+    }
+
     /// The name it was opened under, with the device's number: "cpu-parallel", "wgpu:1".
     #[getter]
     fn name(&self) -> &str {

@@ -123,6 +123,8 @@ def end(task: Task, value: Any, error: BaseException | None, step: Step) -> None
     task.inputs = ()
     if task.parent is not None and task.parent.state is DONE:
         task.parent = None
+    # Before anybody who waits for the task goes on: the trace may end then.
+    task.runtime.record(task, error)
     if not task.future.cancelled():
         task.future._claim()
         task.future._settle(value, error)

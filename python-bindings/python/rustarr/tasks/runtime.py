@@ -4,7 +4,6 @@ import contextlib
 import functools
 import logging
 import os
-import sys
 import threading
 import time
 import traceback
@@ -20,6 +19,8 @@ from .future import Future, here
 from .graph import Step
 from .scheduler import Scheduler, make_scheduler
 from .task import READY, RUNNING, WAITING, Options, Task
+from .trace import TaskRecord
+from .trace import current as active_trace
 from .transfer import Transfers
 from .worker import Worker, WorkerThread, current_runtime
 
@@ -169,8 +170,8 @@ class Runtime:
         RuntimeError
             If the runtime is closed.
         """
-        # Tasks that still run may need others to end.
-        if self._closed and (self._stopped or here.task is None):
+        # Tasks that a closed runtime still finishes may need others.
+        if self._closed and (here.task is None or self._stopped):
             raise RuntimeError(f"the runtime is closed; the task {options.name or func!r} cannot run")
         allowed = self._allowed(options.where)
         task = Task(self, options, func, args, kwargs, time.perf_counter())
@@ -434,13 +435,14 @@ class Runtime:
         self.scheduler.push(task)
         step.runtimes.add(self)
 
+    def record(self, task: Task, error: BaseException | None) -> None:
+        """Tells the traces that are active of a task that is ending."""
+        active = active_trace()
+        if active is not None:
+            active.add(_record(task, error))
+
     def report(self, task: Task) -> None:
-        """Tells traces, and the log where nobody has a future to ask."""
-        trace = sys.modules.get("rustarr.tasks.trace")
-        if trace is not None:
-            active = trace.current()
-            if active is not None:
-                active.add(_record(trace.TaskRecord, task))
+        """Tells the log of a failure where nobody has a future to ask."""
         error = task.future._exception
         if error is not None and not task.options.ret_future:
             _log.error("the task %r failed, and nobody has its future", task.name, exc_info=error)
@@ -637,18 +639,17 @@ def _usable_cores() -> int:
     return int(_core.Context("cpu-parallel").threads)
 
 
-def _record(record: Any, task: Task) -> Any:
-    color = task.options.color
-    return record(
+def _record(task: Task, error: BaseException | None) -> TaskRecord:
+    return TaskRecord(
         id=task.id,
         name=task.name,
-        color=f"#{color:06x}" if isinstance(color, int) else color,
+        color=task.options.color,
         worker=None if task.worker is None else task.worker.name,
         submitted=task.submitted,
         started=task.started,
         ended=task.ended,
         dependencies=task.dependencies,
-        state="cancelled" if task.future.cancelled() else "failed" if task.future._exception is not None else "done",
+        state="cancelled" if task.future.cancelled() else "failed" if error is not None else "done",
         model=task.options.perfmodel,
         size=task.size,
         transfers=task.transfers,
