@@ -195,7 +195,8 @@ SPECIAL = {
         "def __format__(self, spec: str, /) -> str: ...",
         "def __buffer__(self, flags: int, /) -> memoryview: ...",
         "__hash__: ClassVar[None]  # type: ignore[assignment]",
-        "__array_priority__: ClassVar[float]",
+        "def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **kwargs: Any) -> Any: ...",
+        "def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any, /) -> Any: ...",
     ],
     "Context": [
         "def __enter__(self) -> Self: ...",
