@@ -1,7 +1,7 @@
 # make demo   set up, build, run every example on every backend and print the table
 # make test   set up, build with assertions on, run every test
 # make check  formatting, lints and documentation of the Rust code
-# make bench  compare with NumPy on both CPU backends
+# make bench  compare with NumPy on both CPU backends, and tasks with other schedulers'
 # make build  set up and install the optimised extension into .venv
 # make stubs  write the type stubs of the compiled module anew
 # make clean  remove everything that was built
@@ -48,6 +48,7 @@ check: $(VENV)/.packages
 
 bench: $(VENV)/.built-release
 	$(VENV_PYTHON) benches/python/bench.py
+	$(VENV_PYTHON) benches/python/tasks.py
 
 build: $(VENV)/.built-release
 

@@ -47,3 +47,13 @@ def no_fallback_noise():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rustarr.FallbackWarning)
         yield
+
+
+@pytest.fixture
+def time_limit():
+    """Ends the process, with all stacks, if a test hangs."""
+    import faulthandler
+
+    faulthandler.dump_traceback_later(120, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()

@@ -358,7 +358,10 @@ pub unsafe fn fill(
         )));
     }
     if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE && !array.is_writable() {
-        return Err(PyBufferError::new_err("the array is read-only"));
+        let reason = array.read_only_reason();
+        return Err(PyBufferError::new_err(reason.unwrap_or_else(|| {
+            "the array is read-only: several elements are one".to_owned()
+        })));
     }
     let asks = |flag: c_int| flags & flag == flag;
     let (rows, columns) = (is_c_contiguous(array), is_f_contiguous(array));
