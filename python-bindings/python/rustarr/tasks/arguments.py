@@ -140,6 +140,20 @@ class _Preparation:
         return self._ready[key]
 
 
+def written(func: Any, args: tuple, kwargs: dict[str, Any]) -> list["int | str"]:
+    """Positions and names of the array arguments that are declared as written."""
+    declared: Declaration | None = getattr(func, "__rustarr_access__", None)
+    if declared is None:
+        return []
+    places = [(position, declared.name(position), value) for position, value in enumerate(args)]
+    places += [(name, name, value) for name, value in kwargs.items()]
+    return [
+        place
+        for place, name, value in places
+        if declared.modes.get(name or "") in ("W", "RW") and (isinstance(value, Array) or is_numpy(value))
+    ]
+
+
 def results(value: Any) -> Iterator[Any]:
     """The rustarr arrays in a result."""
     return (leaf for leaf in _leaves(value) if isinstance(leaf, Array))

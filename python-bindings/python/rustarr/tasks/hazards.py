@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 Array = _core.Array
 
-#: What an argument that nobody declared counts as: the function may do anything with it.
-UNDECLARED = "RW"
-
 
 def is_numpy(value: Any) -> bool:
     """Whether it is a NumPy array; NumPy is not imported for the question."""
@@ -94,7 +91,7 @@ def access(task: "Task", value: Any, mode: str | None, name: str | None) -> Acce
     else:
         writable = value.flags.writeable
     # Nobody writes through a read-only handle, declared or not.
-    found = Access(value, mode or UNDECLARED, name if mode else None)
+    found = Access(value, mode or task.undeclared, name if mode else None)
     if not writable:
         found.mode = "R"
     base = value if isinstance(value, Array) else _exporter(value)
@@ -104,13 +101,9 @@ def access(task: "Task", value: Any, mode: str | None, name: str | None) -> Acce
     block = _core._block(base) or _core._block_or(base, Block())
     if base is value:
         found.owner = block
-    announced = block.announced.get(task)
-    if announced is None or (found.writes and not announced):
-        if announced is not None:
-            _core._withdraw(base, announced)
-        block.announced[task] = found.writes
-        _core._announce(base, found.writes)
-        task.gates = (*task.gates, base)
+    # Noted first: whatever interrupts, the announcement is found again.
+    task.gates = (*task.gates, base)
+    _core._announce(base, found.writes, block.announced, task)
     if base is not value:
         found.block = block
         return found
@@ -242,11 +235,13 @@ class Hazards:
             block.readers.pop(task, None)
             if not block.writers and not block.readers:
                 self.regions.drop(block, access.first)
-        for base in task.gates:
-            block = _core._block(base)
-            writes = block.announced.pop(task, None)
-            if writes is not None:
-                _core._withdraw(base, writes)
+        open_gates(task)
+
+
+def open_gates(task: "Task") -> None:
+    """Those outside need not wait for the task any longer."""
+    for base in task.gates:
+        _core._strike(base, _core._block(base).announced, task)
 
 
 def _holder(task: "Task", block: Block) -> "Task | None":

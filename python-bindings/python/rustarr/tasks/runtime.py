@@ -14,9 +14,11 @@ from typing import Any
 from .. import _core
 from ..exceptions import DeviceLostError
 from . import arguments, graph
+from ._cpus import usable_cpus
 from .errors import DeadlockError
 from .future import Future, here
 from .graph import Step
+from .hazards import open_gates
 from .scheduler import Scheduler, make_scheduler
 from .task import READY, RUNNING, WAITING, Options, Task
 from .trace import TaskRecord
@@ -75,6 +77,8 @@ class Runtime:
         self.transfers = transfers if transfers is not None else Transfers()
         self._models = models
         self._pool: Any = None
+        self._processes: Runtime | None = None
+        self._guard = threading.Lock()
         contexts = self._contexts(workers, processes)
         if processes is not None:
             contexts += [None] * self._count(processes)
@@ -111,9 +115,8 @@ class Runtime:
         self._stopped = False
         self._tokens: list[Any] = []
         runtimes.add(self)
-        with graph.lock:
-            for worker in self.workers:
-                self._new_thread(worker)
+        for worker in self.workers:
+            self._new_thread(worker)
         for worker in self.workers:
             worker.thread.start()
 
@@ -133,7 +136,7 @@ class Runtime:
             named = os.environ.get("RUSTARR_WORKERS", "")
             workers = [name.strip() for name in named.split(",") if name.strip()]
             if not workers:
-                return [_core.Context("cpu-serial") for _ in range(_usable_cores())]
+                return [_core.Context("cpu-serial") for _ in range(usable_cpus())]
         if isinstance(workers, (str, _core.Context)):
             workers = [workers]
         contexts = []
@@ -173,18 +176,38 @@ class Runtime:
         # Tasks that a closed runtime still finishes may need others.
         if self._closed and (here.task is None or self._stopped):
             raise RuntimeError(f"the runtime is closed; the task {options.name or func!r} cannot run")
+        if options.where == "process" and not self._process_indices:
+            return self._other_processes().launch(options, func, args, kwargs)
         allowed = self._allowed(options.where)
         task = Task(self, options, func, args, kwargs, time.perf_counter())
         if allowed is not None:
             task.allowed = allowed
-        if args or kwargs:
-            arguments.scan(task)
-        if self._process_indices and allowed is not None and allowed <= self._process_indices:
-            self._check_process(task)
-        self.live[task.id] = task
-        self._inbox.append((task, True))
-        self._wake_one()
+        if self._process_indices and (allowed is None or allowed <= self._process_indices):
+            from .process import check_picklable
+
+            check_picklable(func, args, kwargs)
+            # Processes get copies.
+            task.undeclared = "R"
+        try:
+            if args or kwargs:
+                arguments.scan(task)
+            self.live[task.id] = task
+            self._inbox.append((task, True))
+            self._wake_one()
+        except BaseException:
+            # Ctrl-C may come anywhere. Nobody gets the future, so the task ends the way of cancelled ones.
+            task.future.cancel()
+            self.live[task.id] = task
+            self._inbox.append((task, True))
+            raise
         return task.future
+
+    def _other_processes(self) -> "Runtime":
+        """The runtime of worker processes that stands by one without."""
+        with self._guard:
+            if self._processes is None:
+                self._processes = Runtime(processes=usable_cpus(), models=self._models)
+            return self._processes
 
     def arrived(self, task: Task) -> None:
         """A future of others, which a task waits for, has ended."""
@@ -318,7 +341,11 @@ class Runtime:
         here.task = task
         try:
             if worker.context is None:
-                return self._run_in_process(task), None
+                value = self._run_in_process(task)
+                task.ended = time.perf_counter()
+                if task.options.perfmodel is not None:
+                    self._measured(task, worker)
+                return value, None
             args, kwargs, func = task.args, task.kwargs, task.func
             prepared = task.prepared
             if not prepared:
@@ -342,6 +369,20 @@ class Runtime:
             if not task.prepared:
                 _core._hold([])
             args = kwargs = func = value = None
+
+    def _run_in_process(self, task: Task) -> Any:
+        with self._guard:
+            if self._pool is None:
+                from .process import ProcessPool
+
+                self._pool = ProcessPool(len(self._process_indices))
+        args, kwargs = task.args, task.kwargs
+        if not task.prepared:
+            _core._hold([a.array for a in task.accesses if not a.numpy])
+            args, kwargs = arguments.prepare(task, self.transfers.home)
+        task.started = time.perf_counter()
+        written = arguments.written(task.func, args, kwargs)
+        return self._pool.submit(task.func, args, kwargs, written).result()
 
     def _measured(self, task: Task, worker: Worker) -> None:
         options = task.options
@@ -541,7 +582,8 @@ class Runtime:
         """
         end = None if timeout is None else time.monotonic() + timeout
         own = here.task
-        for task in list(self.live.copy().values()):
+        others = {} if self._processes is None else self._processes.live
+        for task in [*self.live.copy().values(), *others.copy().values()]:
             if own is not None and own.comes_from(task):
                 continue
             if not task.future.done():
@@ -565,6 +607,8 @@ class Runtime:
             self._wake_one()
             if self.live:
                 time.sleep(0.001)
+        if self._processes is not None:
+            self._processes.close(cancel=cancel)
         self._stopped = True
         if self._pool is not None:
             self._pool.close()
@@ -593,11 +637,7 @@ class Runtime:
         error = RuntimeError("the task belongs to the parent of this forked process")
         self._closed = self._stopped = True
         for task in self.live.values():
-            for base in task.gates:
-                block = _core._block(base)
-                writes = block.announced.pop(task, None)
-                if writes is not None:
-                    _core._withdraw(base, writes)
+            open_gates(task)
             task.future._after_fork(error)
         self.live.clear()
 
@@ -633,10 +673,6 @@ def _is_place(worker: Worker, place: Any) -> bool:
     if isinstance(place, str):
         return place in (worker.name, worker.name.partition("#")[0], worker.name.partition(":")[0])
     return place is worker or (isinstance(place, _core.Context) and place == worker.context)
-
-
-def _usable_cores() -> int:
-    return int(_core.Context("cpu-parallel").threads)
 
 
 def _record(task: Task, error: BaseException | None) -> TaskRecord:

@@ -58,6 +58,10 @@ class Task:
     #: The arguments that are futures, and the arrays among the arguments.
     inputs: tuple[Any, ...] = ()
     accesses: Any = ()
+    #: What an array counts as that nobody declared: the function may do anything with it.
+    undeclared = "RW"
+    #: Whether it is in the graph.
+    entered = False
     #: Whether arguments have to be replaced before the call.
     prepared = True
     state = WAITING

@@ -133,6 +133,12 @@ class Transfers:
         copy = self._timed(task, array.nbytes, lambda: self._fetch(replicas, array, worker, blank))
         return self._hand(access, _core._within(array, copy), worker)
 
+    def home(self, access: Access) -> Any:
+        """What the function of another process gets: the array itself, whose newest elements come home."""
+        if access.owner is not None and access.owner.replicas is not None:
+            access.owner.replicas.come_home(access.array)
+        return access.array
+
     def _hand(self, access: Access, array: Any, worker: "Worker") -> Any:
         label = access.label if access.mode == "R" else None
         access.used = _core._handle(array, worker.context, label)
