@@ -37,6 +37,8 @@ test: $(VENV)/.built-dev
 	cargo test --workspace
 	RUSTARR_DEFER=always RUSTARR_GRAIN=1 $(VENV_PYTHON) -m pytest -q conformance/python/test_behaviours.py \
 		conformance/python/test_array.py conformance/python/test_numpy_interop.py conformance/python/test_errors.py
+	RUSTARR_DEFER=always RUSTARR_GRAIN=1 RUSTARR_EXAMPLES=50 $(VENV_PYTHON) -m pytest -q \
+		conformance/python/test_properties.py
 	$(VENV_PYTHON) -m pytest conformance/python
 
 check: $(VENV)/.packages

@@ -291,6 +291,11 @@ impl Array {
         }
     }
 
+    /// Whether writes are taken: neither is the handle read-only, nor are several elements one in memory.
+    pub fn is_writable(&self) -> bool {
+        !self.is_read_only() && !self.layout.may_self_overlap()
+    }
+
     /// Checks that the elements may be written, and waits for the tasks that are to touch them first.
     pub(crate) fn check_writable(&self, op: &'static str) -> Result<()> {
         if let Some(reason) = self.read_only_reason() {
@@ -555,7 +560,7 @@ impl Array {
             ptr,
             layout: self.layout.clone(),
             dtype: self.dtype(),
-            read_only: self.is_read_only(),
+            read_only: !self.is_writable(),
             _buffer: buffer,
             _token: token,
         })

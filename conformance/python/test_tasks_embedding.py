@@ -147,12 +147,11 @@ def test_an_input_store_stays_as_it_is():
 
 @pytest.mark.parametrize("processes", [False, True])
 def test_dask(processes):
-    distributed = pytest.importorskip("distributed")
+    from distributed import Client, LocalCluster
+
     with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=None) as cluster,
+        Client(cluster) as client,
     ):
         array, norms = embed_dask.run(client, rows=60, columns=40, blocks=3)
     np.testing.assert_allclose(norms, np.linalg.norm((array - array.mean()) / array.std(), axis=1))

@@ -1,6 +1,9 @@
 """The first programs that people write with tasks: submit, await, decorate, chain."""
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
 import xml.etree.ElementTree
 
@@ -125,3 +128,19 @@ def test_what_tasks_cost_is_drawn(runtime, tmp_path):
     assert sorted(runtime.models.history("sum")["cpu-serial"]) == [100, 1000, 10_000]
     picture = perfmodel_plot("sum", path=tmp_path / "sum.png", models=runtime.models)
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_was_measured_is_there_in_the_next_process(tmp_path):
+    program = "from rustarr.tasks import task_submit; task_submit(perfmodel='kept', sizebase=5)(sum, [1]).result()"
+    for count in (1, 2):
+        for arguments in (["-c", program], ["-m", "rustarr", "tasks", "perfmodels", "kept"]):
+            out = subprocess.run(
+                [sys.executable, *arguments],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env={**os.environ, "RUSTARR_PERF_DIR": str(tmp_path)},
+            )
+            assert out.returncode == 0, out.stderr
+        worker, size, samples = out.stdout.splitlines()[1].split()[:3]
+        assert (worker, size, samples) == ("cpu-serial", "5", str(count))
