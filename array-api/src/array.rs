@@ -354,7 +354,7 @@ impl Array {
     /// # Errors
     /// `Unsupported` where the context forbids the fallback it would take.
     pub fn astype(&self, dtype: DType) -> Result<Array> {
-        graph::cast(self, dtype)
+        graph::cast("astype", self, dtype)
     }
 
     /// Independent elements of the same values. Memory is shared until one side is written.
@@ -366,7 +366,7 @@ impl Array {
             && self.layout.is_contiguous()
             && self.size() == self.base.len;
         if !whole || self.base.is_shared() {
-            return graph::contiguous_copy(self);
+            return graph::contiguous_copy("copy", self);
         }
         self.ctx.check_open("copy")?;
         Ok(Array::dense(
@@ -432,10 +432,18 @@ impl Array {
     /// # Errors
     /// The failures of recorded work, and `DeviceLost`.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.bytes_for("to_bytes")
+    }
+
+    /// [`to_bytes`](Array::to_bytes) for the operation `op`, which its own failures name.
+    ///
+    /// # Errors
+    /// As [`to_bytes`](Array::to_bytes).
+    pub fn bytes_for(&self, op: &'static str) -> Result<Vec<u8>> {
         let dense = if self.layout.is_contiguous() {
             self.clone()
         } else {
-            graph::contiguous_copy(self)?
+            graph::contiguous_copy(op, self)?
         };
         let ready = dense.realise()?;
         let size = self.dtype().itemsize();
@@ -480,7 +488,7 @@ impl Array {
     /// # Errors
     /// `Shape` if their number is not the shape's, `Memory`.
     pub fn from_bytes(ctx: &Context, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Array> {
-        let array = graph::empty(ctx, dtype, shape)?;
+        let array = graph::empty("asarray", ctx, dtype, shape)?;
         if array.size() * dtype.itemsize() != bytes.len() {
             let detail = format!(
                 "{} bytes are not an array of shape {shape:?} and dtype {dtype}",

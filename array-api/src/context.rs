@@ -281,8 +281,12 @@ impl Context {
         self.0.closed.load(Relaxed)
     }
 
+    /// Whether operations may be asked for.
+    ///
+    /// # Errors
+    /// `Device` for a closed context.
     #[inline]
-    pub(crate) fn check_open(&self, op: &'static str) -> Result<()> {
+    pub fn check_open(&self, op: &'static str) -> Result<()> {
         if self.is_closed() {
             Err(self.closed_error(op))
         } else {

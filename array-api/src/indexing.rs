@@ -458,7 +458,7 @@ pub fn get(x: &Array, keys: &[Key]) -> Result<Array> {
     if plan.picks.is_empty() {
         let view = x.view(plan.layout);
         return if plan.element {
-            graph::contiguous_copy(&view)
+            graph::contiguous_copy("getitem", &view)
         } else {
             Ok(view)
         };

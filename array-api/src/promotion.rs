@@ -14,6 +14,8 @@ pub enum Weak {
     Bool(bool),
     /// `int`.
     Int(i128),
+    /// An `int` of more than 128 bits: the nearest `float`, an infinity beyond its range.
+    HugeInt(f64),
     /// `float`.
     Float(f64),
     /// `complex`.
@@ -25,7 +27,7 @@ impl Weak {
     pub fn type_name(self) -> &'static str {
         match self {
             Weak::Bool(_) => "bool",
-            Weak::Int(_) => "int",
+            Weak::Int(_) | Weak::HugeInt(_) => "int",
             Weak::Float(_) => "float",
             Weak::Complex(_) => "complex",
         }
@@ -36,17 +38,17 @@ impl Weak {
         match self {
             Weak::Bool(v) => Some(v as u8 as f64),
             Weak::Int(v) => Some(v as f64),
-            Weak::Float(v) => Some(v),
+            Weak::HugeInt(v) | Weak::Float(v) => Some(v),
             Weak::Complex(_) => None,
         }
     }
 
-    /// The value as an `int`, where it is one.
+    /// The value as an `int`, where it is one of 128 bits.
     pub fn to_int(self) -> Option<i128> {
         match self {
             Weak::Bool(v) => Some(v as i128),
             Weak::Int(v) => Some(v),
-            Weak::Float(_) | Weak::Complex(_) => None,
+            Weak::HugeInt(_) | Weak::Float(_) | Weak::Complex(_) => None,
         }
     }
 
@@ -67,8 +69,8 @@ impl Weak {
     fn with_dtype(self, dtype: DType, default_float: DType) -> DType {
         match self {
             Weak::Bool(_) => dtype,
-            Weak::Int(_) if dtype == DType::Bool => DType::I64,
-            Weak::Int(_) => dtype,
+            Weak::Int(_) | Weak::HugeInt(_) if dtype == DType::Bool => DType::I64,
+            Weak::Int(_) | Weak::HugeInt(_) => dtype,
             Weak::Float(_) if dtype.is(Kinds::INEXACT) => dtype,
             Weak::Float(_) => default_float,
             Weak::Complex(_) => {
@@ -210,7 +212,7 @@ pub fn common_dtype(
     // The scalar of the highest kind decides alone.
     let weak = scalars.into_iter().max_by_key(|w| match w {
         Weak::Bool(_) => 0,
-        Weak::Int(_) => 1,
+        Weak::Int(_) | Weak::HugeInt(_) => 1,
         Weak::Float(_) => 2,
         Weak::Complex(_) => 3,
     });
@@ -266,8 +268,8 @@ pub(crate) fn int_range(dtype: DType) -> Option<(i128, i128)> {
 /// A `float` becomes an integer by truncation, any number becomes a `bool` by comparison with zero.
 ///
 /// # Errors
-/// `Overflow`, naming value, dtype and range, for a number that an integer dtype cannot hold;
-/// `Value` for NaN as an integer; `DType` for a `complex` as a real dtype.
+/// `Overflow`, naming value, dtype and range, for a number that an integer dtype cannot hold, and for an `int` beyond
+/// the largest `float` in any but `bool`; `Value` for NaN as an integer; `DType` for a `complex` as a real dtype.
 pub fn weak_scalar(op: &'static str, value: Weak, dtype: DType) -> Result<Scalar> {
     match (value, int_range(dtype)) {
         (Weak::Complex(z), _) if dtype.is(Kinds::ORDERED) && dtype != DType::Bool => {
@@ -288,13 +290,22 @@ pub fn weak_scalar(op: &'static str, value: Weak, dtype: DType) -> Result<Scalar
             DType::C64 => Scalar::new(v as f32).cast(DType::C64),
             _ => Scalar::from_f64(dtype, v as f64),
         }),
+        (Weak::HugeInt(v), Some(range)) => {
+            int_scalar(op, v as i128, dtype, range, &"an int of more than 128 bits")
+        }
+        (Weak::HugeInt(v), None) if v.is_infinite() && dtype != DType::Bool => {
+            Err(Error::overflow(
+                op,
+                format!("an int of more than 1024 bits has no value in {dtype}"),
+            ))
+        }
         (Weak::Float(v), Some(range)) => {
             if v.is_nan() {
                 return Err(Error::value(op, format!("NaN has no value in {dtype}")));
             }
             int_scalar(op, v as i128, dtype, range, &v)
         }
-        (Weak::Float(v), None) => Ok(Scalar::from_f64(dtype, v)),
+        (Weak::HugeInt(v) | Weak::Float(v), None) => Ok(Scalar::from_f64(dtype, v)),
         (Weak::Complex(z), _) => Ok(Scalar::new(z).cast(dtype)),
     }
 }
@@ -321,7 +332,12 @@ fn int_scalar(
 /// `scalar_first` says that the scalar is the left operand.
 pub fn constant_comparison(op: Op, dtype: DType, value: Weak, scalar_first: bool) -> Option<bool> {
     let (low, high) = int_range(dtype)?;
-    let Weak::Int(value) = value else { return None };
+    let value = match value {
+        Weak::Int(value) => value,
+        // The ends of the range are beyond every dtype.
+        Weak::HugeInt(value) => value as i128,
+        _ => return None,
+    };
     if (low..=high).contains(&value) {
         return None;
     }
@@ -491,6 +507,12 @@ mod tests {
             weak_scalar("t", Weak::Float(0.5), Bool).unwrap().to_i128(),
             1
         );
+        let huge = Weak::HugeInt(1e39);
+        assert_eq!(kind(huge, U64), ErrorKind::Overflow);
+        assert_eq!(kind(Weak::HugeInt(f64::INFINITY), F32), ErrorKind::Overflow);
+        assert_eq!(weak_scalar("t", huge, F64).unwrap().to_f64(), 1e39);
+        assert_eq!(weak_scalar("t", huge, F32).unwrap().to_f64(), f64::INFINITY);
+        assert_eq!(weak_scalar("t", huge, Bool).unwrap().to_i128(), 1);
         // 2**60 + 2**36 + 1 rounds up in float32; through float64 it would be a tie.
         let wide = (1i128 << 60) + (1 << 36) + 1;
         let once = weak_scalar("t", Weak::Int(wide), F32).unwrap().to_f64();
@@ -512,6 +534,15 @@ mod tests {
             assert_eq!(answer(Op::GreaterEqual, v, first), Some(!less));
             assert_eq!(answer(Op::Equal, v, first), Some(false));
             assert_eq!(answer(Op::NotEqual, v, first), Some(true));
+        }
+        for (v, less) in [(1e39, true), (f64::NEG_INFINITY, false)] {
+            for d in DType::ALL.into_iter().filter(|d| d.is(Kinds::INT)) {
+                let answer = |op, first| constant_comparison(op, d, Weak::HugeInt(v), first);
+                assert_eq!(answer(Op::Less, false), Some(less));
+                assert_eq!(answer(Op::Less, true), Some(!less));
+                assert_eq!(answer(Op::Equal, false), Some(false));
+                assert_eq!(answer(Op::Add, false), None);
+            }
         }
         assert_eq!(answer(Op::Less, 255, false), None);
         assert_eq!(answer(Op::Add, 300, false), None);

@@ -345,11 +345,18 @@ impl Generator {
             0 => Weak::Bool(self.rng.chance(50)),
             1..=6 => {
                 let small = self.rng.below(7) as i128 - (if op == Op::Pow { 0 } else { 2 });
-                Weak::Int(if self.rng.chance(5) {
-                    self.rng.pick(&[300, -1, 1 << 40, 1 << 70])
+                if self.rng.chance(5) {
+                    self.rng.pick(&[
+                        Weak::Int(300),
+                        Weak::Int(-1),
+                        Weak::Int(1 << 40),
+                        Weak::Int(1 << 70),
+                        Weak::HugeInt(1e39),
+                        Weak::HugeInt(f64::NEG_INFINITY),
+                    ])
                 } else {
-                    small
-                })
+                    Weak::Int(small)
+                }
             }
             7..=10 => {
                 Weak::Float(

@@ -463,20 +463,23 @@ pub fn view(x: &View, kind: &ViewKind) -> View {
 fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
     let operands = if op == Op::Select { &args[1..] } else { args };
     let arrays = || operands.iter().filter_map(|a| a.ok());
-    let strong = arrays().map(|v| brought(op, v.dtype())).reduce(join);
     // A complex scalar outranks a float, and so on; they never add precision.
     let rank = |w: &Weak| match w {
         Weak::Bool(_) => 0,
-        Weak::Int(_) => 1,
+        Weak::Int(_) | Weak::HugeInt(_) => 1,
         Weak::Float(_) => 2,
         Weak::Complex(_) => 3,
     };
     let weak = operands.iter().filter_map(|a| a.err()).max_by_key(rank);
-    let common = match (strong, weak) {
-        (strong, Some(weak)) => join_scalar(strong, weak),
-        (Some(strong), None) => strong,
-        (None, None) => return Err(vec![ErrorKind::Value]),
+    let met = |strong: Option<DType>| match (strong, weak) {
+        (strong, Some(weak)) => Ok(join_scalar(strong, weak)),
+        (Some(strong), None) => Ok(strong),
+        (None, None) => Err(vec![ErrorKind::Value]),
     };
+    let mut common = met(arrays().map(View::dtype).reduce(join))?;
+    if !common.is(Kinds::INEXACT) {
+        common = met(arrays().map(|v| brought(op, v.dtype())).reduce(join))?;
+    }
     // Integers are compared as the numbers that they are, also where no integer dtype holds both.
     let comparison = matches!(
         op,
@@ -577,9 +580,12 @@ fn weak_value(scalar: Weak, dtype: DType) -> Result<Value, ErrorKind> {
             }
         }
         Weak::Int(v) => Ok(Value::Int(v).cast(DType::I64, dtype)),
+        Weak::HugeInt(v) if integer || v.is_infinite() && dtype != DType::Bool => {
+            Err(ErrorKind::Overflow)
+        }
         Weak::Float(v) if integer && v.is_nan() => Err(ErrorKind::Value),
         Weak::Float(v) if integer => weak_value(Weak::Int(v as i128), dtype),
-        Weak::Float(v) => Ok(Value::from(v).cast(DType::F64, dtype)),
+        Weak::HugeInt(v) | Weak::Float(v) => Ok(Value::from(v).cast(DType::F64, dtype)),
         Weak::Complex(z) if dtype.is(Kinds::COMPLEX) || dtype == DType::Bool => {
             Ok(Value::from(Complex64::new(z.re, z.im)).cast(DType::C128, dtype))
         }
@@ -588,8 +594,11 @@ fn weak_value(scalar: Weak, dtype: DType) -> Result<Value, ErrorKind> {
 }
 
 fn outside(op: Op, first: bool, scalar: Weak, dtype: DType) -> Option<bool> {
-    let Weak::Int(v) = scalar else { return None };
-    let above = v > int_range(dtype).1;
+    let above = match scalar {
+        Weak::Int(v) => v > int_range(dtype).1,
+        Weak::HugeInt(v) if dtype.is(Kinds::INT) => v > 0.0,
+        _ => return None,
+    };
     match op {
         Op::Equal => Some(false),
         Op::NotEqual => Some(true),

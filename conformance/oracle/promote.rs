@@ -60,7 +60,7 @@ pub fn join_scalar(dtype: Option<DType>, scalar: Weak) -> DType {
     let inexact = dtype.filter(|d| rank(*d) >= 2);
     match scalar {
         Weak::Bool(_) => dtype.unwrap_or(DType::Bool),
-        Weak::Int(_) => dtype.filter(|d| rank(*d) >= 1).unwrap_or(DType::I64),
+        Weak::Int(_) | Weak::HugeInt(_) => dtype.filter(|d| rank(*d) >= 1).unwrap_or(DType::I64),
         Weak::Float(_) => inexact.unwrap_or(DType::F64),
         Weak::Complex(_) => match inexact.map(DType::real) {
             Some(DType::F16 | DType::F32) => DType::C64,

@@ -378,3 +378,45 @@ def test_complex_values_that_the_standard_fixes(xp):
     # A tiny imaginary part of a vanishing result.
     assert value(xp.exp, complex(-1212, 1.3e-245)) == (0, 0, 1, 1)
     assert value(xp.expm1, complex(-1212, -1.3e-245)) == (-1, 0, -1, -1)
+
+
+def test_comparisons_with_huge_integers_are_exact(xp):
+    for dtype in (xp.int8, xp.int64, xp.uint64, xp.bool):
+        x = xp.asarray([0, 1], dtype=dtype)
+        for n in (10**39, 10**400, 2**127):
+            assert (x == n).tolist() == (n == x).tolist() == [False, False]
+            assert (x != -n).tolist() == [True, True]
+            assert (x < n).tolist() == (x <= n).tolist() == (x > -n).tolist() == (n > x).tolist() == [True, True]
+            assert (x > n).tolist() == (x < -n).tolist() == (n <= x).tolist() == [False, False]
+            assert not (n in x)
+    assert xp.clip(xp.asarray([1, 5]), -(10**39), 10**39).tolist() == [1, 5]
+    f = xp.asarray([0.0, float("inf")], dtype=xp.float32)
+    assert (f < 10**37).tolist() == [True, False] and (f * 10**37).tolist()[1] == float("inf")
+    assert (f > 10**39).tolist() == [False, False] and (f == 10**39).tolist() == [False, True]
+    assert float(xp.asarray(10**38, dtype=xp.float32)) == pytest.approx(1e38)
+
+
+def test_powers_of_a_complex_zero(cpu):
+    for dtype in (cpu.complex64, cpu.complex128):
+        zero = cpu.zeros(1, dtype=dtype)
+        for w in (2 + 1j, 2, 0.5 - 3j, complex(1, float("inf"))):
+            assert (zero**w).tolist() == [0]
+        assert (zero**0).tolist() == [1]
+        for w in (-1 + 1j, -1, 1j, complex(float("nan"), 1)):
+            z = (zero**w).tolist()[0]
+            assert z.real != z.real and z.imag != z.imag, w
+
+
+def test_every_sequence_lists_positions(xp):
+    x = xp.asarray([[1, 2], [3, 4], [5, 6]])
+    for key in ([2, 0], range(2, -1, -2)):
+        assert x[key].tolist() == [[5, 6], [1, 2]]
+    assert x[(2, 0),].tolist() == [[5, 6], [1, 2]]
+    assert x[(2, 0), (1, 0)].tolist() == [6, 1]
+    assert x[:, (1,)].tolist() == [[2], [4], [6]]
+    assert x[(),].tolist() == [] and x[range(0)].tolist() == []
+    x[(0, 1),] = 0
+    assert x.tolist() == [[0, 0], [0, 0], [5, 6]]
+    for key in ("01", b"01", ("a",), {0}, 1.5):
+        with pytest.raises((IndexError, TypeError)):
+            x[key, ...]

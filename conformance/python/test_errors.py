@@ -39,6 +39,10 @@ def test_the_operation_and_its_operands_are_named(xp):
         (lambda: xp.add(xp.ones(3), "x"), TypeError, ["add", "str"]),
         (lambda: xp.ones(3).sum(out=xp.ones(())), TypeError, ["out must be None", "a[...] = result"]),
         (lambda: xp.ones(3).take([0], mode="wrap"), ValueError, ["take", "wrap"]),
+        (lambda: xp.asarray([1]) + 10**39, OverflowError, ["add", "128 bits", "int64"]),
+        (lambda: xp.ones(3, dtype=xp.float32) * 10**400, OverflowError, ["multiply", "1024 bits", "float32"]),
+        (lambda: xp.add(10**40, 1), OverflowError, ["add", "128 bits"]),
+        (lambda: xp.arange(10**40, 10**40 + 5), OverflowError, ["arange", "128 bits"]),
     ):
         with pytest.raises(kind) as caught:
             call()
@@ -57,6 +61,103 @@ def test_wrong_arguments_name_the_public_function(xp):
         with pytest.raises(TypeError) as caught:
             call()
         assert str(caught.value).startswith(name), str(caught.value)
+
+
+def test_integers_beyond_64_bits_are_refused_by_the_operation(xp):
+    """Sizes, axes and counts that no array reaches: the operation says so, under its name."""
+    x, m = xp.ones(3), xp.ones((2, 2))
+    huge = 2**70
+    for name, kind, calls in (
+        ("sum", rustarr.AxisError, (lambda n: xp.sum(x, axis=n), lambda n: x.sum(axis=n), lambda n: xp.sum(x, axis=(n,)))),
+        ("argmax", rustarr.AxisError, (lambda n: xp.argmax(x, axis=n), lambda n: x.argmax(axis=n))),
+        ("cumulative_sum", rustarr.AxisError, (lambda n: xp.cumulative_sum(x, axis=n),)),
+        ("concat", rustarr.AxisError, (lambda n: xp.concat([x, x], axis=n),)),
+        ("stack", rustarr.AxisError, (lambda n: xp.stack([x, x], axis=n),)),
+        ("sort", rustarr.AxisError, (lambda n: xp.sort(x, axis=n),)),
+        ("flip", rustarr.AxisError, (lambda n: xp.flip(x, axis=n),)),
+        ("fft", rustarr.AxisError, (lambda n: xp.fft.fft(x, axis=n),)),
+        ("roll", OverflowError, (lambda n: xp.roll(x, n), lambda n: xp.roll(m, (n, 0), axis=(0, 1)))),
+        ("matrix_power", OverflowError, (lambda n: xp.linalg.matrix_power(m, n),)),
+        ("reshape", ValueError, (lambda n: xp.reshape(x, n), lambda n: x.reshape(n, 1))),
+        ("item", IndexError, (lambda n: x.item(n),)),
+    ):
+        for call in calls:
+            for n in (huge, -huge, 2**63):
+                with pytest.raises(kind) as caught:
+                    call(n)
+                if name != "item":
+                    assert str(caught.value).startswith(f"{name}:"), str(caught.value)
+    for name, call in (
+        ("zeros", lambda n: xp.zeros((n,))),
+        ("zeros", lambda n: xp.zeros(n)),
+        ("full", lambda n: xp.full((2, n), 1.0)),
+        ("eye", lambda n: xp.eye(n)),
+        ("linspace", lambda n: xp.linspace(0, 1, n)),
+        ("repeat", lambda n: xp.repeat(x, n)),
+        ("repeat", lambda n: x.repeat(n)),
+        ("tile", lambda n: xp.tile(x, n)),
+        ("broadcast_to", lambda n: xp.broadcast_to(x, (n, 3))),
+        ("uniform", lambda n: xp.random.rand(n)),
+    ):
+        for n in (huge, 2**63):
+            with pytest.raises((MemoryError, ValueError)) as caught:
+                call(n)
+            assert str(caught.value).startswith(f"{name}:"), str(caught.value)
+        with pytest.raises(ValueError):
+            call(-huge)
+    # Where any large number means the same, it does.
+    assert xp.tril(m, k=huge).tolist() == m.tolist() and xp.eye(2, k=huge).tolist() == [[0, 0], [0, 0]]
+    assert xp.diff(x, n=huge).tolist() == []
+
+
+def test_a_bool_is_no_axis_and_no_size(xp):
+    x = xp.ones((2, 2))
+    for call in (
+        lambda: xp.sum(x, axis=True), lambda: x.sum(axis=False), lambda: xp.argmax(x, axis=True),
+        lambda: xp.concat([x, x], axis=True), lambda: xp.squeeze(x, axis=(True,)), lambda: xp.zeros(True),
+        lambda: xp.sort(x, axis=True), lambda: xp.roll(x, True), lambda: xp.eye(True), lambda: xp.fft.fft(x, n=True),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match="bool"):
+            call()
+
+
+def test_no_memory_is_reported_under_the_name_that_was_called(xp):
+    context = rustarr.Context(xp.context.name)
+    space = context.namespace
+    x = space.ones(100_000, dtype=space.float32)
+    wide = space.broadcast_to(space.ones(1, dtype=space.float32), (2**40,))
+    context.synchronize()
+    context.set_memory_limit(context.memory_info()["in_use"] + 1000)
+    for name, call in (
+        ("nonzero", lambda: space.nonzero(x)),
+        ("nonzero", lambda: space.nonzero(wide)),
+        ("tolist", lambda: wide.tolist()),
+        ("tobytes", lambda: wide.tobytes()),
+        ("sort", lambda: space.sort(x)),
+        ("cumulative_sum", lambda: space.cumulative_sum(x)),
+        ("concat", lambda: space.concat([x, x])),
+        ("add", lambda: (x + 1).tolist()),
+    ):
+        with pytest.raises(MemoryError) as caught:
+            call()
+        assert str(caught.value).startswith(f"{name}:"), (name, str(caught.value))
+
+
+def test_exporters_that_do_not_keep_to_dlpack(xp):
+    class Exporter:
+        def __init__(self, device, capsule):
+            self.device, self.capsule = device, capsule
+
+        def __dlpack_device__(self):
+            return self.device
+
+        def __dlpack__(self, **_):
+            return self.capsule
+
+    for device, capsule in (((1, 0), 3), ((1, 0), None), (1, 3), (("a", "b"), 3), ((2**70, 0), 3)):
+        for call in (xp.from_dlpack, xp.asarray):
+            with pytest.raises(TypeError, match="from_dlpack: __dlpack"):
+                call(Exporter(device, capsule))
 
 
 def test_a_failed_write_leaves_the_target(xp):

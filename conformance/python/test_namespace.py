@@ -268,3 +268,24 @@ def test_stubs_are_current():
     assert out.returncode == 0, out.stderr
     for stub in (path.parent / "python" / "rustarr").glob("*.pyi"):
         ast.parse(stub.read_text())
+
+
+def test_seeds_of_any_length(cpu):
+    draw = lambda seed: cpu.random.default_rng(seed).random(4).tolist()  # noqa: E731
+    seeds = [0, 1, 2**64 - 1, 2**64, 2**64 + 1, 2**200, 2**200 + 1, 3 << 200]
+    assert len({tuple(draw(seed)) for seed in seeds}) == len(seeds)
+    assert draw(2**200) == draw(2**200)
+    # The words of a long seed, lowest first, through SplitMix64's finalizer.
+    mask, state = 2**64 - 1, 0
+    for word in (5, 7):
+        z = ((state ^ word) + 0x9E3779B97F4A7C15) & mask
+        z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ z >> 27) * 0x94D049BB133111EB) & mask
+        state = z ^ z >> 31
+    assert draw(7 << 64 | 5) == draw(state)
+    cpu.random.seed(2**100)
+    for call in (cpu.random.default_rng, cpu.random.seed):
+        with pytest.raises(ValueError, match="negative"):
+            call(-1)
+        with pytest.raises(TypeError, match="seed"):
+            call("a")

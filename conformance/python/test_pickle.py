@@ -45,6 +45,17 @@ def test_the_rest(xp):
     assert again(rng).random(3).tolist() == rng.random(3).tolist()
 
 
+def test_chapters_of_a_namespace(xp):
+    import copy
+
+    for part in ("linalg", "fft", "random"):
+        for space in (xp, rustarr):
+            module = getattr(space, part)
+            assert again(module) is copy.copy(module) is copy.deepcopy(module) is module
+    own = rustarr.Context("cpu-serial", default_float="float32")
+    assert again(own.namespace.linalg).det([[2.0]]).dtype == rustarr.float32
+
+
 def test_a_context_of_ones_own_comes_back_with_its_settings():
     context = rustarr.Context("cpu-parallel", threads=2, default_float="float32")
     back = again(context)

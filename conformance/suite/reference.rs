@@ -288,10 +288,10 @@ fn complex_pow(a: Complex64, b: Complex64) -> Value {
         return Complex64::ONE.into();
     }
     if a == Complex64::ZERO {
-        return if b.re > 0.0 && b.im == 0.0 {
+        return if b.re > 0.0 {
             Complex64::ZERO.into()
         } else {
-            Value::Any
+            Complex64::new(f64::NAN, f64::NAN).into()
         };
     }
     // The error of the logarithm grows with the exponent; far out only over- and underflow are left.

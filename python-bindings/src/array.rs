@@ -2,7 +2,7 @@
 //! `methods.rs`.
 
 use crate::context::{self, PyContext, PyDevice, namespace_of, show_warnings};
-use crate::convert::{self, Input, operand, to_python};
+use crate::convert::{self, Input, SIGNALS, operand, to_python};
 use crate::dtype::PyDType;
 use crate::errors::run;
 use crate::{buffer, dlpack, format, key};
@@ -355,7 +355,7 @@ impl PyArray {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let bytes = read(py, &self.0, || self.0.to_bytes())?;
+        let bytes = read(py, &self.0, || self.0.bytes_for("pickling"))?;
         let restore = py.import("rustarr._core")?.getattr("_restore_array")?;
         let arguments = (
             self.0.context().name(),
@@ -612,11 +612,16 @@ pub fn to_list<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyAny
             return Ok(to_python(py, &Scalar::from_bytes(dtype, bytes)));
         };
         let items = (0..len)
-            .map(|_| level(py, dtype, inner, bytes))
+            .map(|n| {
+                if n % SIGNALS == SIGNALS - 1 {
+                    py.check_signals()?;
+                }
+                level(py, dtype, inner, bytes)
+            })
             .collect::<PyResult<Vec<_>>>()?;
         Ok(pyo3::types::PyList::new(py, items)?.into_any())
     }
-    let bytes = read(py, array, || array.to_bytes())?;
+    let bytes = read(py, array, || array.bytes_for("tolist"))?;
     let dtype = array.dtype();
     level(
         py,

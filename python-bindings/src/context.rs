@@ -1,5 +1,6 @@
 //! Contexts and devices: which one computes, and which one is current.
 
+use crate::convert::{int, ints, natural};
 use crate::dtype::DTypeArg;
 use crate::errors::{self, run};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -44,10 +45,10 @@ use std::sync::{Arc, Mutex};
 pub struct PyContext(pub Context);
 
 struct Options {
-    threads: Option<usize>,
-    cores: Option<Vec<usize>>,
+    threads: Option<i64>,
+    cores: Option<Vec<i64>>,
     device: Option<DeviceName>,
-    memory_limit: Option<usize>,
+    memory_limit: Option<i64>,
     fallback: Option<String>,
     default_float: Option<DTypeArg>,
     allow_software: Option<bool>,
@@ -57,7 +58,7 @@ struct Options {
 #[derive(FromPyObject)]
 pub enum DeviceName {
     /// Position in `devices()`.
-    Index(usize),
+    Index(#[pyo3(from_py_with = int)] i64),
     /// A part of the adapter's name.
     Name(String),
 }
@@ -92,13 +93,25 @@ impl Options {
                 return Err(PyValueError::new_err("Context: the device is given twice"));
             }
             spec.device = Some(match device {
-                DeviceName::Index(index) => index.to_string(),
+                DeviceName::Index(index) => natural(index, "Context", "device")?.to_string(),
                 DeviceName::Name(name) => name,
             });
         }
-        spec.threads = self.threads;
-        spec.cores = self.cores;
-        spec.memory_limit = self.memory_limit;
+        let option = |value: i64, name| natural(value, "Context", name);
+        spec.threads = self.threads.map(|n| option(n, "threads")).transpose()?;
+        spec.cores = self
+            .cores
+            .map(|cores| {
+                cores
+                    .into_iter()
+                    .map(|core| option(core, "cores"))
+                    .collect()
+            })
+            .transpose()?;
+        spec.memory_limit = self
+            .memory_limit
+            .map(|n| option(n, "memory_limit"))
+            .transpose()?;
         spec.fallback = self.fallback.as_deref().map(parse_fallback).transpose()?;
         spec.default_float = match self.default_float {
             None => None,
@@ -140,17 +153,17 @@ impl PyContext {
     fn new(
         py: Python<'_>,
         backend: Option<&str>,
-        threads: Option<usize>,
-        cores: Option<Vec<usize>>,
+        #[pyo3(from_py_with = int)] threads: Option<i64>,
+        cores: Option<Bound<'_, PyAny>>,
         device: Option<DeviceName>,
-        memory_limit: Option<usize>,
+        #[pyo3(from_py_with = int)] memory_limit: Option<i64>,
         fallback: Option<String>,
         default_float: Option<DTypeArg>,
         allow_software: Option<bool>,
     ) -> PyResult<Self> {
         let options = Options {
             threads,
-            cores,
+            cores: cores.as_ref().map(ints).transpose()?,
             device,
             memory_limit,
             fallback,
@@ -271,8 +284,12 @@ impl PyContext {
 
     /// Sets the limit of the memory pool in bytes; None lifts it. Over the limit, operations raise MemoryError.
     #[pyo3(signature = (limit, /))]
-    fn set_memory_limit(&self, limit: Option<usize>) {
+    fn set_memory_limit(&self, #[pyo3(from_py_with = int)] limit: Option<i64>) -> PyResult<()> {
+        let limit = limit
+            .map(|n| natural(n, "set_memory_limit", "limit"))
+            .transpose()?;
         self.0.set_memory_limit(limit);
+        Ok(())
     }
 
     /// Returns cached memory to the system.
@@ -281,6 +298,7 @@ impl PyContext {
     }
 
     fn __enter__(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
+        run(|| slf.get().0.check_open("with"))?;
         let stack = stack(slf.py())?;
         let pushed = stack.add((slf,))?;
         stack_variable(slf.py())?.call_method1("set", (pushed,))?;
@@ -502,10 +520,20 @@ pub fn current_of_python() -> Option<Context> {
 /// ----------
 /// context
 ///     A context, or None to go back to the environment's choice.
+///
+/// Raises
+/// ------
+/// ValueError
+///     For a closed context.
 #[pyfunction]
 #[pyo3(signature = (context, /))]
-pub fn set_default_context(context: Option<&Bound<'_, PyContext>>) {
-    set_default(context.map(|c| c.get().0.clone()));
+pub fn set_default_context(context: Option<&Bound<'_, PyContext>>) -> PyResult<()> {
+    let context = context.map(|c| c.get().0.clone());
+    if let Some(context) = &context {
+        run(|| context.check_open("set_default_context"))?;
+    }
+    set_default(context);
+    Ok(())
 }
 
 /// The current context: of the innermost ``with``, else the default one.

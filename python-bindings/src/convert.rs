@@ -15,6 +15,9 @@ use rustarr::{Arg, Array, Context, DType, Scalar, Weak};
 /// Most levels of nested lists: an array has no more dimensions.
 const MAX_DEPTH: usize = 64;
 
+/// Python objects that are read or made between two looks for Ctrl-C.
+pub const SIGNALS: usize = 1 << 16;
+
 /// One argument of an operation.
 pub enum Input<'a> {
     /// An array of the caller.
@@ -104,14 +107,16 @@ pub fn zero_dim(context: &Context, value: Weak) -> PyResult<Array> {
 
 /// The dtype that a scalar brings along; integers beyond `int64` are `uint64`.
 fn scalar_dtype(value: Weak, context: &Context) -> PyResult<DType> {
-    if let Weak::Int(v) = value
-        && i64::try_from(v).is_err()
-    {
-        return u64::try_from(v)
-            .map(|_| DType::U64)
-            .map_err(|_| PyOverflowError::new_err(format!("asarray: no integer dtype holds {v}")));
+    let none = |what: &dyn std::fmt::Display| {
+        PyOverflowError::new_err(format!("asarray: no integer dtype holds {what}"))
+    };
+    match value {
+        Weak::Int(v) if i64::try_from(v).is_err() => {
+            u64::try_from(v).map(|_| DType::U64).map_err(|_| none(&v))
+        }
+        Weak::HugeInt(_) => Err(none(&"an int of more than 128 bits")),
+        _ => Ok(value.default_dtype(context.default_float())),
     }
-    Ok(value.default_dtype(context.default_float()))
 }
 
 /// The value of an exact Python scalar.
@@ -139,9 +144,14 @@ fn integer(int: &Bound<'_, PyInt>) -> PyResult<Weak> {
     if let Ok(small) = int.extract::<i64>() {
         return Ok(Weak::Int(i128::from(small)));
     }
-    int.extract::<i128>().map(Weak::Int).map_err(|_| {
-        PyOverflowError::new_err("a Python integer of more than 128 bits has no dtype")
-    })
+    if let Ok(wide) = int.extract::<i128>() {
+        return Ok(Weak::Int(wide));
+    }
+    match int.extract::<f64>() {
+        Ok(nearest) => Ok(Weak::HugeInt(nearest)),
+        Err(_) if int.lt(0)? => Ok(Weak::HugeInt(f64::NEG_INFINITY)),
+        Err(_) => Ok(Weak::HugeInt(f64::INFINITY)),
+    }
 }
 
 /// The value of an instance of a class derived from a Python scalar's (an `IntEnum`, for example).
@@ -371,6 +381,9 @@ impl Nested {
 
     fn walk(&mut self, obj: &Bound<'_, PyAny>, depth: usize, context: &Context) -> PyResult<()> {
         if let Some(value) = plain_scalar(obj)? {
+            if self.leaves.len() % SIGNALS == SIGNALS - 1 {
+                obj.py().check_signals()?;
+            }
             return self.leaf(depth, Leaf::Weak(value));
         }
         if let Ok(list) = obj.cast::<PyList>() {
@@ -497,30 +510,82 @@ pub fn to_python<'py>(py: Python<'py>, value: &Scalar) -> Bound<'py, PyAny> {
             Ok(v) => PyInt::new(py, v).into_any(),
             Err(_) => PyInt::new(py, v as u64).into_any(),
         },
-        Weak::Float(v) => PyFloat::new(py, v).into_any(),
+        Weak::HugeInt(v) | Weak::Float(v) => PyFloat::new(py, v).into_any(),
         Weak::Complex(v) => PyComplex::from_doubles(py, v.re, v.im).into_any(),
     }
 }
 
-/// A diagonal's number: one beyond the matrix is like any other, however large.
-pub struct Offset(pub i64);
+/// An integer, the nearest of its type if it is beyond it.
+pub trait Integer: Sized {
+    /// Reads a Python integer.
+    fn nearest(obj: &Bound<'_, PyAny>) -> PyResult<Self>;
+}
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Offset {
-    type Error = PyErr;
+macro_rules! integers {
+    ($($t:ty),*) => {$(
+        impl Integer for $t {
+            fn nearest(obj: &Bound<'_, PyAny>) -> PyResult<Self> {
+                match obj.extract::<$t>() {
+                    Err(error) if error.is_instance_of::<PyOverflowError>(obj.py()) => {
+                        Ok(if obj.lt(0)? { <$t>::MIN } else { <$t>::MAX })
+                    }
+                    found => found,
+                }
+            }
+        }
+    )*};
+}
+integers!(i32, i64, i128);
 
-    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        saturated(&obj).map(Offset)
+impl<T: Integer> Integer for Option<T> {
+    fn nearest(obj: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if obj.is_none() {
+            Ok(None)
+        } else {
+            T::nearest(obj).map(Some)
+        }
     }
 }
 
-/// An integer, the nearest one of 64 bits if it has more.
-pub fn saturated(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
-    match obj.extract::<i64>() {
-        Err(error) if error.is_instance_of::<PyOverflowError>(obj.py()) => {
-            Ok(if obj.lt(0)? { i64::MIN } else { i64::MAX })
-        }
-        found => found,
+/// An argument that is a size, an axis, a count or a position. One beyond the type is cut to its nearest: no array
+/// reaches that either, so that the operation itself says what is wrong, under its name. Where the value matters in
+/// full, [`exact`] asks for it.
+///
+/// # Errors
+/// `TypeError` for what is no integer, as a `bool` is none.
+pub fn int<T: Integer>(obj: &Bound<'_, PyAny>) -> PyResult<T> {
+    if obj.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("an integer is needed, not a bool"));
     }
+    T::nearest(obj)
+}
+
+/// [`int`] for each element of a tuple or a list.
+pub fn ints(list: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    list.try_iter()?.map(|item| int(&item?)).collect()
+}
+
+/// [`int`] where it must not be negative: `arg` of the operation `op`.
+///
+/// # Errors
+/// `ValueError` for a negative one.
+pub fn natural(value: i64, op: &str, arg: &str) -> PyResult<usize> {
+    usize::try_from(value)
+        .map_err(|_| PyValueError::new_err(format!("{op}: {arg}={value} is negative")))
+}
+
+/// An integer whose value matters in full: `arg` of the operation `op`.
+///
+/// # Errors
+/// `OverflowError` for one of more than 64 bits, with what to do instead.
+pub fn exact(obj: &Bound<'_, PyAny>, op: &str, arg: &str, instead: &str) -> PyResult<i64> {
+    let read = int(obj)?;
+    if matches!(read, i64::MIN | i64::MAX) && !obj.eq(read)? {
+        return Err(PyOverflowError::new_err(format!(
+            "{op}: {arg} is an integer of more than 64 bits; {instead}"
+        )));
+    }
+    Ok(read)
 }
 
 /// NumPy's `out=`, which its functions hand to methods: None is all there is.
@@ -544,13 +609,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Axes {
 
     fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         if obj.is_instance_of::<PyTuple>() || obj.is_instance_of::<PyList>() {
-            return obj
-                .try_iter()?
-                .map(|item| item?.extract())
-                .collect::<PyResult<_>>()
-                .map(Axes);
+            return ints(&obj).map(Axes);
         }
-        obj.extract().map(|axis| Axes(vec![axis]))
+        int(&obj).map(|axis| Axes(vec![axis]))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::array::{PyArray, wrap};
 use crate::context::DeviceArg;
-use crate::convert::{self, Offset, ScalarArg, Shape};
+use crate::convert::{self, ScalarArg, Shape, int};
 use crate::dlpack;
 use crate::dtype::DTypeArg;
 use crate::errors::run;
@@ -209,14 +209,13 @@ impl Functions {
     ///     By default the default float.
     /// device
     ///     By default this namespace's device.
-    #[pyo3(signature = (n_rows, n_cols=None, /, k=Offset(0), dtype=None, *, device=None),
-        text_signature = "($self, n_rows, n_cols=None, /, k=0, dtype=None, *, device=None)")]
+    #[pyo3(signature = (n_rows, n_cols=None, /, k=0, dtype=None, *, device=None))]
     fn eye(
         &self,
         py: Python<'_>,
-        n_rows: i64,
-        n_cols: Option<i64>,
-        k: Offset,
+        #[pyo3(from_py_with = int)] n_rows: i64,
+        #[pyo3(from_py_with = int)] n_cols: Option<i64>,
+        #[pyo3(from_py_with = int)] k: i64,
         dtype: Option<DTypeArg>,
         device: Option<DeviceArg>,
     ) -> PyResult<PyArray> {
@@ -224,7 +223,7 @@ impl Functions {
         let shape = Shape(vec![n_rows, n_cols.unwrap_or(n_rows)]).sizes("eye")?;
         let dtype = dtype.map(|d| d.resolve(&context));
         wrap(py, || {
-            ops::eye(&context, shape[0], Some(shape[1]), k.0, dtype)
+            ops::eye(&context, shape[0], Some(shape[1]), k, dtype)
         })
     }
 
@@ -368,7 +367,7 @@ impl Functions {
         py: Python<'_>,
         start: ScalarArg,
         stop: ScalarArg,
-        num: i64,
+        #[pyo3(from_py_with = int)] num: i64,
         dtype: Option<DTypeArg>,
         device: Option<DeviceArg>,
         endpoint: bool,
@@ -437,17 +436,17 @@ impl Functions {
     }
 
     /// The lower triangle of matrices: elements above diagonal ``k`` are zero.
-    #[pyo3(signature = (x, /, k=Offset(0)), text_signature = "($self, x, /, k=0)")]
-    fn tril(&self, x: &Bound<'_, PyAny>, k: Offset) -> PyResult<PyArray> {
+    #[pyo3(signature = (x, /, k=0))]
+    fn tril(&self, x: &Bound<'_, PyAny>, #[pyo3(from_py_with = int)] k: i64) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
-        wrap(x.py(), || ops::tril(&array, k.0))
+        wrap(x.py(), || ops::tril(&array, k))
     }
 
     /// The upper triangle of matrices: elements below diagonal ``k`` are zero.
-    #[pyo3(signature = (x, /, k=Offset(0)), text_signature = "($self, x, /, k=0)")]
-    fn triu(&self, x: &Bound<'_, PyAny>, k: Offset) -> PyResult<PyArray> {
+    #[pyo3(signature = (x, /, k=0))]
+    fn triu(&self, x: &Bound<'_, PyAny>, #[pyo3(from_py_with = int)] k: i64) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
-        wrap(x.py(), || ops::triu(&array, k.0))
+        wrap(x.py(), || ops::triu(&array, k))
     }
 
     /// An array of zeros; see ``empty`` for the parameters.

@@ -401,7 +401,9 @@ pub fn import(obj: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Foreign> {
         }
         other => other,
     }?;
-    let capsule = made.cast_into::<PyCapsule>()?;
+    let capsule = made
+        .cast_into::<PyCapsule>()
+        .map_err(|error| malformed(&error.into_inner(), "__dlpack__", "a capsule"))?;
     // SAFETY: a live capsule and static names.
     let is = |name: &CStr| unsafe { ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) == 1 };
     if is(VERSIONED) {
@@ -425,8 +427,23 @@ pub fn import(obj: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Foreign> {
     }
 }
 
+/// An exporter that does not keep to the protocol.
+#[cold]
+fn malformed(answer: &Bound<'_, PyAny>, method: &str, wanted: &str) -> PyErr {
+    let class = answer
+        .get_type()
+        .name()
+        .map_or_else(|_| "another object".to_owned(), |n| n.to_string());
+    PyTypeError::new_err(format!(
+        "from_dlpack: {method} gave {class}, not {wanted}: the object does not keep to DLPack"
+    ))
+}
+
 /// Type and number of an object's device, by `__dlpack_device__`.
 pub fn device_of_object(obj: &Bound<'_, PyAny>) -> PyResult<(c_int, i64)> {
-    let (kind, number): (i64, i64) = obj.call_method0("__dlpack_device__")?.extract()?;
-    Ok((kind as c_int, number))
+    let answer = obj.call_method0("__dlpack_device__")?;
+    let (kind, number) = answer
+        .extract()
+        .map_err(|_| malformed(&answer, "__dlpack_device__", "two integers"))?;
+    Ok((kind, number))
 }

@@ -2,7 +2,7 @@
 
 use crate::array::{PyArray, wrap};
 use crate::context::DeviceArg;
-use crate::convert::Axes;
+use crate::convert::{Axes, int};
 use crate::dtype::DTypeArg;
 use crate::namespace::{Functions, Home};
 use pyo3::exceptions::PyValueError;
@@ -75,8 +75,8 @@ macro_rules! one_axis {
                 fn $name(
                     &self,
                     x: &Bound<'_, PyAny>,
-                    n: Option<i64>,
-                    axis: i64,
+                    #[pyo3(from_py_with = int)] n: Option<i64>,
+                    #[pyo3(from_py_with = int)] axis: i64,
                     norm: &str,
                 ) -> PyResult<PyArray> {
                     let (array, norm) = (self.0.array(x)?, self::norm(norm)?);
@@ -163,7 +163,7 @@ impl Fft {
     fn fftfreq(
         &self,
         py: Python<'_>,
-        n: i64,
+        #[pyo3(from_py_with = int)] n: i64,
         d: f64,
         dtype: Option<DTypeArg>,
         device: Option<DeviceArg>,
@@ -178,7 +178,7 @@ impl Fft {
     fn rfftfreq(
         &self,
         py: Python<'_>,
-        n: i64,
+        #[pyo3(from_py_with = int)] n: i64,
         d: f64,
         dtype: Option<DTypeArg>,
         device: Option<DeviceArg>,

@@ -2,7 +2,7 @@
 
 use crate::array::{PyArray, read, wrap};
 use crate::context::{DeviceArg, PyDevice, show_warnings};
-use crate::convert::{Axes, Input};
+use crate::convert::{Axes, Input, int};
 use crate::dtype::{DTypeArg, PyDType};
 use crate::errors::run;
 use crate::namespace::Functions;
@@ -218,7 +218,11 @@ impl Functions {
     ///
     /// Source: array API standard 2025.12, "Element-wise Functions".
     #[pyo3(signature = (x, /, decimals=0))]
-    fn round(&self, x: &Bound<'_, PyAny>, decimals: i32) -> PyResult<PyArray> {
+    fn round(
+        &self,
+        x: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] decimals: i32,
+    ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         wrap(x.py(), || ops::round_to(&array, decimals))
     }

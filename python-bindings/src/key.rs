@@ -1,11 +1,13 @@
 //! Python keys: `x[key]` and `x[key] = value`.
 
 use crate::array::{PyArray, read, wrap};
-use crate::convert::{self, saturated};
+use crate::convert::{self, Integer};
 use crate::errors::in_op;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
+use pyo3::types::{
+    PyBool, PyBytes, PyEllipsis, PyInt, PyList, PySequence, PySlice, PyString, PyTuple,
+};
 use rustarr::Array;
 use rustarr::indexing::{self, Key};
 use smallvec::SmallVec;
@@ -36,7 +38,7 @@ fn parse(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Keys> {
 
 fn entry(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Key> {
     if let Ok(int) = key.cast_exact::<PyInt>() {
-        return saturated(int).map(Key::Int);
+        return Integer::nearest(int).map(Key::Int);
     }
     if let Ok(slice) = key.cast_exact::<PySlice>() {
         let py = key.py();
@@ -58,10 +60,11 @@ fn entry(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Key> {
     if let Ok(value) = key.cast_exact::<PyBool>() {
         return Ok(Key::Bool(value.is_true()));
     }
-    let listed = key.is_instance_of::<PyList>();
-    if listed || key.hasattr("__array_interface__")? || key.hasattr("__dlpack__")? {
+    let foreign = key.hasattr("__array_interface__")? || key.hasattr("__dlpack__")?;
+    let listed = !foreign && is_list(key);
+    if listed || foreign {
         let array = convert::array(key, || Ok(x.context().clone()))?;
-        // An empty list has the default float's dtype, and selects nothing.
+        // An empty sequence has the default float's dtype, and selects nothing.
         return Ok(Key::Array(if listed && array.size() == 0 {
             crate::errors::run(|| array.astype(x.context().default_int()))?
         } else {
@@ -72,12 +75,18 @@ fn entry(x: &Array, key: &Bound<'_, PyAny>) -> PyResult<Key> {
         .call_method0("__index__")
         .and_then(|i| Ok(i.cast_into::<PyInt>()?))
     {
-        return saturated(&int).map(Key::Int);
+        return Integer::nearest(&int).map(Key::Int);
     }
     Err(PyIndexError::new_err(format!(
-        "an index is an integer, a slice, None, ..., or an array of integers or booleans, not {}",
+        "an index is an integer, a slice, None, ..., or an array or a sequence of integers or booleans, not {}",
         key.get_type().name()?
     )))
+}
+
+/// Whether a key lists positions: any sequence but text.
+fn is_list(key: &Bound<'_, PyAny>) -> bool {
+    let text = key.is_instance_of::<PyString>() || key.is_instance_of::<PyBytes>();
+    key.is_instance_of::<PyList>() || !text && key.cast::<PySequence>().is_ok()
 }
 
 /// A slice's bound; Python clips huge ones.
@@ -85,7 +94,7 @@ fn bound(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if value.is_none() {
         return Ok(None);
     }
-    saturated(value).map(Some)
+    Integer::nearest(value).map(Some)
 }
 
 /// The error of an index, with the number that the key has: an integer of more than 64 bits was cut to the nearest
@@ -101,7 +110,7 @@ fn whole_index(py: Python<'_>, error: PyErr, key: &Bound<'_, PyAny>) -> PyErr {
         let Ok(int) = entry.cast_into::<PyInt>() else {
             continue;
         };
-        let cut = match saturated(&int) {
+        let cut = match i64::nearest(&int) {
             Ok(cut @ (i64::MIN | i64::MAX)) => cut.to_string(),
             _ => continue,
         };

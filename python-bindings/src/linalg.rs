@@ -1,7 +1,7 @@
 //! Linear algebra. Source: array API standard 2025.12, "Linear Algebra Functions" and "Linear Algebra Extension".
 
 use crate::array::{PyArray, wrap};
-use crate::convert::{Axes, Offset};
+use crate::convert::{Axes, exact, int, natural};
 use crate::dtype::DTypeArg;
 use crate::errors::run;
 use crate::functions::named;
@@ -14,7 +14,7 @@ use rustarr::ops::linalg::{self, NormOrder};
 /// The `axes=` of a tensor product: how many, or which of each array.
 #[derive(FromPyObject)]
 enum Contracted {
-    Count(usize),
+    Count(#[pyo3(from_py_with = int)] i64),
     Pair(Axes, Axes),
 }
 
@@ -51,15 +51,25 @@ impl Functions {
         axes: Contracted,
     ) -> PyResult<PyArray> {
         let (a, b) = (self.0.array(x1)?, self.0.array(x2)?);
-        wrap(x1.py(), || match axes {
-            Contracted::Count(n) => linalg::tensordot_last(&a, &b, n),
-            Contracted::Pair(of_a, of_b) => linalg::tensordot(&a, &b, &of_a.0, &of_b.0),
-        })
+        match axes {
+            Contracted::Count(n) => {
+                let n = natural(n, "tensordot", "axes")?;
+                wrap(x1.py(), || linalg::tensordot_last(&a, &b, n))
+            }
+            Contracted::Pair(of_a, of_b) => {
+                wrap(x1.py(), || linalg::tensordot(&a, &b, &of_a.0, &of_b.0))
+            }
+        }
     }
 
     /// Inner products over one axis, counted from the end; the other axes broadcast. ``x1`` is conjugated.
     #[pyo3(signature = (x1, x2, /, *, axis=-1))]
-    fn vecdot(&self, x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyArray> {
+    fn vecdot(
+        &self,
+        x1: &Bound<'_, PyAny>,
+        x2: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] axis: i64,
+    ) -> PyResult<PyArray> {
         let (a, b) = (self.0.array(x1)?, self.0.array(x2)?);
         wrap(x1.py(), || linalg::vecdot(&a, &b, axis))
     }
@@ -93,7 +103,7 @@ fn order(ord: &Bound<'_, PyAny>, op: &str) -> PyResult<NormOrder> {
             ))),
         };
     }
-    if ord.is_instance_of::<PyFloat>() || ord.extract::<i64>().is_ok() {
+    if ord.is_instance_of::<PyFloat>() || int::<i64>(ord).is_ok() {
         return Ok(NormOrder::P(ord.extract()?));
     }
     Err(PyTypeError::new_err(format!(
@@ -161,16 +171,25 @@ impl Linalg {
 
     /// Cross products of vectors of three components along an axis.
     #[pyo3(signature = (x1, x2, /, *, axis=-1))]
-    fn cross(&self, x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyArray> {
+    fn cross(
+        &self,
+        x1: &Bound<'_, PyAny>,
+        x2: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] axis: i64,
+    ) -> PyResult<PyArray> {
         let (a, b) = (self.0.array(x1)?, self.0.array(x2)?);
         wrap(x1.py(), || linalg::cross(&a, &b, axis))
     }
 
     /// Diagonals of matrices, above the main one for a positive offset; a view.
-    #[pyo3(signature = (x, /, *, offset=Offset(0)), text_signature = "($self, x, /, *, offset=0)")]
-    fn diagonal(&self, x: &Bound<'_, PyAny>, offset: Offset) -> PyResult<PyArray> {
+    #[pyo3(signature = (x, /, *, offset=0))]
+    fn diagonal(
+        &self,
+        x: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] offset: i64,
+    ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
-        wrap(x.py(), || linalg::diagonal(&array, offset.0))
+        wrap(x.py(), || linalg::diagonal(&array, offset))
     }
 
     /// Eigenvalues and right eigenvectors of square matrices, complex.
@@ -222,7 +241,8 @@ impl Linalg {
 
     /// Square matrices to an integer power; a negative one is that of the inverse.
     #[pyo3(signature = (x, n, /))]
-    fn matrix_power(&self, x: &Bound<'_, PyAny>, n: i64) -> PyResult<PyArray> {
+    fn matrix_power(&self, x: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+        let n = exact(n, "matrix_power", "n", "take a power of a power")?;
         let array = self.0.array(x)?;
         wrap(x.py(), || linalg::matrix_power(&array, n))
     }
@@ -354,17 +374,16 @@ impl Linalg {
     }
 
     /// Sums of the diagonals of matrices. Small integers widen to the default integer.
-    #[pyo3(signature = (x, /, *, offset=Offset(0), dtype=None),
-        text_signature = "($self, x, /, *, offset=0, dtype=None)")]
+    #[pyo3(signature = (x, /, *, offset=0, dtype=None))]
     fn trace(
         &self,
         x: &Bound<'_, PyAny>,
-        offset: Offset,
+        #[pyo3(from_py_with = int)] offset: i64,
         dtype: Option<DTypeArg>,
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let dtype = dtype.map(|d| d.resolve(array.context()));
-        wrap(x.py(), || linalg::trace(&array, offset.0, dtype))
+        wrap(x.py(), || linalg::trace(&array, offset, dtype))
     }
 
     /// Norms of vectors: of all elements, or along axes.

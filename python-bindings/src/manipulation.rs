@@ -1,12 +1,12 @@
 //! Shapes and axes. Source: array API standard 2025.12, "Manipulation Functions".
 
 use crate::array::{PyArray, other, wrap};
-use crate::convert::{Axes, Shape};
+use crate::convert::{Axes, Shape, exact, int};
 use crate::errors::run;
 use crate::functions::{axes, tuple};
 use crate::namespace::Functions;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 use rustarr::{Array, ops};
 
 #[pymethods]
@@ -52,7 +52,11 @@ impl Functions {
 
     /// Arrays joined along an axis; flattened first where ``axis`` is None.
     #[pyo3(signature = (arrays, /, axis=Some(0)), text_signature = "($self, arrays, /, axis=0)")]
-    fn concat(&self, arrays: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyArray> {
+    fn concat(
+        &self,
+        arrays: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
+    ) -> PyResult<PyArray> {
         let parts = self.0.arrays(arrays)?;
         let refs: Vec<_> = parts.iter().collect();
         wrap(arrays.py(), || ops::concat(&refs, axis))
@@ -101,7 +105,7 @@ impl Functions {
         &self,
         x: &Bound<'_, PyAny>,
         repeats: &Bound<'_, PyAny>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         repeat(&array, repeats, axis)
@@ -125,9 +129,25 @@ impl Functions {
 
     /// Elements shifted along axes, those that fall off coming in again; as if flattened where ``axis`` is None.
     #[pyo3(signature = (x, /, shift, axis=None))]
-    fn roll(&self, x: &Bound<'_, PyAny>, shift: Axes, axis: Option<Axes>) -> PyResult<PyArray> {
+    fn roll(
+        &self,
+        x: &Bound<'_, PyAny>,
+        shift: &Bound<'_, PyAny>,
+        axis: Option<Axes>,
+    ) -> PyResult<PyArray> {
+        let one = |shift: &Bound<'_, PyAny>| {
+            exact(shift, "roll", "shift", "take it modulo the length first")
+        };
+        let shifts = if shift.is_instance_of::<PyTuple>() || shift.is_instance_of::<PyList>() {
+            shift
+                .try_iter()?
+                .map(|item| one(&item?))
+                .collect::<PyResult<Vec<_>>>()?
+        } else {
+            vec![one(shift)?]
+        };
         let array = self.0.array(x)?;
-        wrap(x.py(), || ops::roll(&array, &shift.0, axes(&axis)))
+        wrap(x.py(), || ops::roll(&array, &shifts, axes(&axis)))
     }
 
     /// Axes of length 1 removed; all of them where ``axis`` is None, as in NumPy. A view.
@@ -139,7 +159,11 @@ impl Functions {
 
     /// Arrays of one shape joined along a new axis.
     #[pyo3(signature = (arrays, /, axis=0))]
-    fn stack(&self, arrays: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyArray> {
+    fn stack(
+        &self,
+        arrays: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] axis: i64,
+    ) -> PyResult<PyArray> {
         let parts = self.0.arrays(arrays)?;
         let refs: Vec<_> = parts.iter().collect();
         wrap(arrays.py(), || ops::stack(&refs, axis))
@@ -154,7 +178,11 @@ impl Functions {
 
     /// The parts of an array along an axis; views.
     #[pyo3(signature = (x, /, axis=0))]
-    fn unstack<'py>(&self, x: &Bound<'py, PyAny>, axis: i64) -> PyResult<Bound<'py, PyTuple>> {
+    fn unstack<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = int)] axis: i64,
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let array = self.0.array(x)?;
         tuple(x.py(), run(|| ops::unstack(&array, axis))?)
     }
@@ -178,7 +206,12 @@ impl Functions {
 
     /// Two axes swapped; a view. NumPy's name.
     #[pyo3(signature = (x, /, axis1, axis2))]
-    fn swapaxes(&self, x: &Bound<'_, PyAny>, axis1: i64, axis2: i64) -> PyResult<PyArray> {
+    fn swapaxes(
+        &self,
+        x: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] axis1: i64,
+        #[pyo3(from_py_with = int)] axis2: i64,
+    ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         let n = array.ndim() as i64;
         let wrapped = |axis: i64| if axis < 0 { axis + n } else { axis };
@@ -216,7 +249,7 @@ impl Functions {
 pub fn repeat(x: &Array, repeats: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyArray> {
     let py = repeats.py();
     if !repeats.is_instance_of::<PyArray>()
-        && let Ok(count) = repeats.extract::<i64>()
+        && let Ok(count) = int(repeats)
     {
         return wrap(py, || ops::repeat(x, count, axis));
     }

@@ -2,7 +2,7 @@
 
 use crate::array::{PyArray, other, read, to_list, wrap};
 use crate::context::DeviceArg;
-use crate::convert::{Axes, Input, NoOut, input, to_python};
+use crate::convert::{Axes, Input, NoOut, input, int, ints, to_python};
 use crate::dtype::DTypeArg;
 use crate::errors::run;
 use crate::functions::{astype, tuple};
@@ -31,8 +31,7 @@ fn spread(args: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
     if args.len() == 1 {
         return args.get_item(0)?.extract::<Axes>().map(|a| a.0);
     }
-    args.extract::<Vec<i64>>()
-        .or_else(|_| args.iter().map(|a| a.extract()).collect())
+    ints(args)
 }
 
 #[expect(unused_variables, reason = "`out` is refused while it is read")]
@@ -115,7 +114,8 @@ impl PyArray {
 
     /// The one element of an array of size 1, or the element at a position, as a Python scalar.
     #[pyo3(signature = (*index))]
-    fn item<'py>(&self, py: Python<'py>, index: Vec<i64>) -> PyResult<Bound<'py, PyAny>> {
+    fn item<'py>(&self, index: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, index) = (index.py(), ints(index)?);
         let value = read(py, &self.0, || match index.as_slice() {
             [] => self.0.item(),
             [flat] if self.0.ndim() != 1 => {
@@ -138,7 +138,7 @@ impl PyArray {
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
         Ok(pyo3::types::PyBytes::new(
             py,
-            &read(py, &self.0, || self.0.to_bytes())?,
+            &read(py, &self.0, || self.0.bytes_for("tobytes"))?,
         ))
     }
 
@@ -294,7 +294,7 @@ impl PyArray {
     fn argmax(
         &self,
         py: Python<'_>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
         out: Option<NoOut>,
         keepdims: bool,
     ) -> PyResult<PyArray> {
@@ -306,7 +306,7 @@ impl PyArray {
     fn argmin(
         &self,
         py: Python<'_>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
         out: Option<NoOut>,
         keepdims: bool,
     ) -> PyResult<PyArray> {
@@ -318,7 +318,7 @@ impl PyArray {
     fn cumsum(
         &self,
         py: Python<'_>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
         dtype: Option<DTypeArg>,
         out: Option<NoOut>,
     ) -> PyResult<PyArray> {
@@ -333,7 +333,7 @@ impl PyArray {
     fn cumprod(
         &self,
         py: Python<'_>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
         dtype: Option<DTypeArg>,
         out: Option<NoOut>,
     ) -> PyResult<PyArray> {
@@ -373,7 +373,12 @@ impl PyArray {
 
     /// Nearest numbers of ``decimals`` digits after the point, halves to even.
     #[pyo3(signature = (decimals=0, out=None))]
-    fn round(&self, py: Python<'_>, decimals: i32, out: Option<NoOut>) -> PyResult<PyArray> {
+    fn round(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = int)] decimals: i32,
+        out: Option<NoOut>,
+    ) -> PyResult<PyArray> {
         wrap(py, || ops::round_to(&self.0, decimals))
     }
 
@@ -384,7 +389,13 @@ impl PyArray {
 
     /// Sorts along an axis, in place.
     #[pyo3(signature = (axis=-1, *, descending=false, stable=true))]
-    fn sort(&self, py: Python<'_>, axis: i64, descending: bool, stable: bool) -> PyResult<()> {
+    fn sort(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = int)] axis: i64,
+        descending: bool,
+        stable: bool,
+    ) -> PyResult<()> {
         read(py, &self.0, || {
             let sorted = ops::sort(&self.0, axis, descending, stable)?;
             self.0.assign(sorted)
@@ -396,7 +407,7 @@ impl PyArray {
     fn argsort(
         &self,
         py: Python<'_>,
-        axis: i64,
+        #[pyo3(from_py_with = int)] axis: i64,
         descending: bool,
         stable: bool,
     ) -> PyResult<PyArray> {
@@ -405,7 +416,11 @@ impl PyArray {
 
     /// Each element repeated; see the function ``repeat``.
     #[pyo3(signature = (repeats, axis=None))]
-    fn repeat(&self, repeats: &Bound<'_, PyAny>, axis: Option<i64>) -> PyResult<PyArray> {
+    fn repeat(
+        &self,
+        repeats: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
+    ) -> PyResult<PyArray> {
         repeat(&self.0, repeats, axis)
     }
 
@@ -414,7 +429,7 @@ impl PyArray {
     fn take(
         &self,
         indices: &Bound<'_, PyAny>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
         out: Option<NoOut>,
         mode: Option<&str>,
     ) -> PyResult<PyArray> {

@@ -107,7 +107,8 @@ impl Home {
         if let Some(Input::Scalar(value)) = inputs.first()
             && inputs.iter().all(|i| i.array().is_none())
         {
-            inputs[0] = Input::Made(convert::zero_dim(&self.context(py)?, *value)?);
+            let made = convert::zero_dim(&self.context(py)?, *value);
+            inputs[0] = Input::Made(made.map_err(|e| in_op(py, e, op.name()))?);
         }
         let args: [_; N] = std::array::from_fn(|i| inputs[i].arg());
         wrap(py, || ops::elementwise::apply(op, &args))

@@ -2,7 +2,7 @@
 //! every backend and for any number of threads, normals the same on the CPU backends.
 
 use crate::array::{PyArray, read, wrap};
-use crate::convert::Shape;
+use crate::convert::{Shape, int, ints};
 use crate::dtype::DTypeArg;
 use crate::errors::run;
 use crate::namespace::{Functions, Home};
@@ -24,12 +24,30 @@ fn bounds(low: i128, high: Option<i128>, endpoint: bool) -> (i128, i128) {
 }
 
 /// A seed: a number of 64 bits.
-fn seed_of(seed: i128) -> PyResult<u64> {
-    u64::try_from(seed).map_err(|_| {
-        PyValueError::new_err(format!(
-            "random: the seed {seed} is not a number of 64 bits"
-        ))
-    })
+fn seed_of(seed: &Bound<'_, PyAny>, op: &str) -> PyResult<u64> {
+    let seed = seed
+        .call_method0("__index__")
+        .map_err(|_| PyTypeError::new_err(format!("{op}: the seed is an integer or None")))?;
+    if seed.lt(0)? {
+        return Err(PyValueError::new_err(format!(
+            "{op}: the seed {seed} is negative"
+        )));
+    }
+    if let Ok(short) = seed.extract::<u64>() {
+        return Ok(short);
+    }
+    let words: usize = seed
+        .call_method0("bit_length")?
+        .extract::<usize>()?
+        .div_ceil(64);
+    let bytes: Vec<u8> = seed
+        .call_method1("to_bytes", (8 * words, "little"))?
+        .extract()?;
+    Ok(random::mixed(bytes.chunks_exact(8).map(|word| {
+        word.iter()
+            .rev()
+            .fold(0, |n, &byte| n << 8 | u64::from(byte))
+    })))
 }
 
 /// What both faces draw from: NumPy's module functions from the process's stream, a generator from its own.
@@ -86,7 +104,7 @@ impl Draw<'_> {
     fn permutation(&self, x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyArray> {
         let py = x.py();
         if !x.is_instance_of::<PyArray>()
-            && let Ok(n) = x.extract::<i64>()
+            && let Ok(n) = int(x)
         {
             let context = self.home.context(py)?;
             let n = Shape(vec![n]).sizes("permutation")?[0];
@@ -112,7 +130,7 @@ impl Draw<'_> {
         p: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyArray> {
         let (py, size) = (a.py(), sizes(size)?);
-        let pool: Array = match a.extract::<i64>() {
+        let pool: Array = match int::<i64>(a) {
             Ok(n) if !a.is_instance_of::<PyArray>() => {
                 let context = self.home.context(py)?;
                 run(|| {
@@ -162,10 +180,10 @@ impl Random {
         (py.get_type::<Random>(), (Functions(self.0.clone()),))
     }
 
-    /// Starts the process's stream anew, from a seed or from the operating system.
+    /// Starts the process's stream anew, from a seed as of ``default_rng`` or from the operating system.
     #[pyo3(signature = (seed=None, /))]
-    fn seed(&self, seed: Option<i128>) -> PyResult<()> {
-        random::seed(seed.map(seed_of).transpose()?);
+    fn seed(&self, seed: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        random::seed(seed.map(|s| seed_of(s, "seed")).transpose()?);
         Ok(())
     }
 
@@ -174,7 +192,8 @@ impl Random {
     /// Parameters
     /// ----------
     /// seed
-    ///     A number of 64 bits, a generator to take as it is, or None for the operating system's choice.
+    ///     An integer that is not negative (of more than 64 bits, its words are mixed to 64), a generator to take as it
+    ///     is, or None for the operating system's choice.
     #[pyo3(signature = (seed=None, /))]
     fn default_rng<'py>(
         &self,
@@ -186,7 +205,7 @@ impl Random {
         }
         let stream = match seed {
             None => random::Generator::from_os(),
-            Some(seed) => random::Generator::new(seed_of(seed.extract()?)?),
+            Some(seed) => random::Generator::new(seed_of(seed, "default_rng")?),
         };
         Bound::new(
             py,
@@ -199,14 +218,16 @@ impl Random {
 
     /// Uniform numbers in [0, 1) in the shape of the arguments.
     #[pyo3(signature = (*shape))]
-    fn rand(&self, py: Python<'_>, shape: Vec<i64>) -> PyResult<PyArray> {
-        self.draw().uniform(py, 0.0, 1.0, Some(Shape(shape)), None)
+    fn rand(&self, shape: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
+        let size = Shape(ints(shape)?);
+        self.draw().uniform(shape.py(), 0.0, 1.0, Some(size), None)
     }
 
     /// Standard normal numbers in the shape of the arguments.
     #[pyo3(signature = (*shape))]
-    fn randn(&self, py: Python<'_>, shape: Vec<i64>) -> PyResult<PyArray> {
-        self.draw().normal(py, 0.0, 1.0, Some(Shape(shape)), None)
+    fn randn(&self, shape: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
+        let size = Shape(ints(shape)?);
+        self.draw().normal(shape.py(), 0.0, 1.0, Some(size), None)
     }
 
     /// Uniform numbers in [0, 1).
@@ -250,8 +271,8 @@ impl Random {
     fn randint(
         &self,
         py: Python<'_>,
-        low: i128,
-        high: Option<i128>,
+        #[pyo3(from_py_with = int)] low: i128,
+        #[pyo3(from_py_with = int)] high: Option<i128>,
         size: Option<Shape>,
         dtype: Option<DTypeArg>,
     ) -> PyResult<PyArray> {
@@ -355,8 +376,8 @@ impl Generator {
     fn integers(
         &self,
         py: Python<'_>,
-        low: i128,
-        high: Option<i128>,
+        #[pyo3(from_py_with = int)] low: i128,
+        #[pyo3(from_py_with = int)] high: Option<i128>,
         size: Option<Shape>,
         dtype: Option<DTypeArg>,
         endpoint: bool,
@@ -380,13 +401,17 @@ impl Generator {
 
     /// The numbers below x, or the slices of x along an axis, in random order.
     #[pyo3(signature = (x, /, axis=0))]
-    fn permutation(&self, x: &Bound<'_, PyAny>, axis: i64) -> PyResult<PyArray> {
+    fn permutation(
+        &self,
+        x: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] axis: i64,
+    ) -> PyResult<PyArray> {
         self.draw().permutation(x, axis)
     }
 
     /// Brings the slices of x along an axis into random order, in place.
     #[pyo3(signature = (x, /, axis=0))]
-    fn shuffle(&self, x: &Bound<'_, PyAny>, axis: i64) -> PyResult<()> {
+    fn shuffle(&self, x: &Bound<'_, PyAny>, #[pyo3(from_py_with = int)] axis: i64) -> PyResult<()> {
         self.draw().shuffle(x, axis)
     }
 

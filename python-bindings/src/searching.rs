@@ -1,7 +1,7 @@
 //! Indexing, searching, sorting and sets. Source: array API standard 2025.12, chapters of these names.
 
 use crate::array::{PyArray, wrap};
-use crate::convert::{Axes, Input};
+use crate::convert::{Axes, Input, int};
 use crate::errors::run;
 use crate::functions::{axes, named, tuple};
 use crate::namespace::Functions;
@@ -53,7 +53,7 @@ impl Functions {
         &self,
         x: &Bound<'_, PyAny>,
         indices: &Bound<'_, PyAny>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
     ) -> PyResult<PyArray> {
         let (array, indices) = (self.0.array(x)?, self.0.array(indices)?);
         wrap(x.py(), || ops::take(&array, &indices, axis))
@@ -65,7 +65,7 @@ impl Functions {
         &self,
         x: &Bound<'_, PyAny>,
         indices: &Bound<'_, PyAny>,
-        axis: i64,
+        #[pyo3(from_py_with = int)] axis: i64,
     ) -> PyResult<PyArray> {
         let (array, indices) = (self.0.array(x)?, self.0.array(indices)?);
         wrap(x.py(), || ops::take_along_axis(&array, &indices, axis))
@@ -73,14 +73,24 @@ impl Functions {
 
     /// Position of the first largest element or NaN along an axis, or in the flattened array.
     #[pyo3(signature = (x, /, axis=None, *, keepdims=false))]
-    fn argmax(&self, x: &Bound<'_, PyAny>, axis: Option<i64>, keepdims: bool) -> PyResult<PyArray> {
+    fn argmax(
+        &self,
+        x: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
+        keepdims: bool,
+    ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         wrap(x.py(), || ops::argmax(&array, axis, keepdims))
     }
 
     /// Position of the first smallest element or NaN along an axis, or in the flattened array.
     #[pyo3(signature = (x, /, axis=None, *, keepdims=false))]
-    fn argmin(&self, x: &Bound<'_, PyAny>, axis: Option<i64>, keepdims: bool) -> PyResult<PyArray> {
+    fn argmin(
+        &self,
+        x: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
+        keepdims: bool,
+    ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
         wrap(x.py(), || ops::argmin(&array, axis, keepdims))
     }
@@ -145,7 +155,7 @@ impl Functions {
     fn sort(
         &self,
         x: &Bound<'_, PyAny>,
-        axis: i64,
+        #[pyo3(from_py_with = int)] axis: i64,
         descending: bool,
         stable: bool,
     ) -> PyResult<PyArray> {
@@ -158,7 +168,7 @@ impl Functions {
     fn argsort(
         &self,
         x: &Bound<'_, PyAny>,
-        axis: i64,
+        #[pyo3(from_py_with = int)] axis: i64,
         descending: bool,
         stable: bool,
     ) -> PyResult<PyArray> {

@@ -1,11 +1,10 @@
 //! Statistics and utilities. Source: array API standard 2025.12, "Statistical Functions", "Utility Functions".
 
 use crate::array::{PyArray, read, wrap};
-use crate::convert::Axes;
+use crate::convert::{Axes, int, natural};
 use crate::dtype::DTypeArg;
 use crate::functions::axes;
 use crate::namespace::Functions;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rustarr::{Array, ops};
 
@@ -138,7 +137,7 @@ impl Functions {
     fn cumulative_sum(
         &self,
         x: &Bound<'_, PyAny>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
         dtype: Option<DTypeArg>,
         include_initial: bool,
     ) -> PyResult<PyArray> {
@@ -154,7 +153,7 @@ impl Functions {
     fn cumulative_prod(
         &self,
         x: &Bound<'_, PyAny>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
         dtype: Option<DTypeArg>,
         include_initial: bool,
     ) -> PyResult<PyArray> {
@@ -170,7 +169,7 @@ impl Functions {
     fn cumsum(
         &self,
         x: &Bound<'_, PyAny>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
         dtype: Option<DTypeArg>,
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
@@ -185,7 +184,7 @@ impl Functions {
     fn cumprod(
         &self,
         x: &Bound<'_, PyAny>,
-        axis: Option<i64>,
+        #[pyo3(from_py_with = int)] axis: Option<i64>,
         dtype: Option<DTypeArg>,
     ) -> PyResult<PyArray> {
         let array = self.0.array(x)?;
@@ -200,13 +199,12 @@ impl Functions {
     fn diff(
         &self,
         x: &Bound<'_, PyAny>,
-        axis: i64,
-        n: i64,
+        #[pyo3(from_py_with = int)] axis: i64,
+        #[pyo3(from_py_with = int)] n: i64,
         prepend: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyArray> {
-        let n = usize::try_from(n)
-            .map_err(|_| PyValueError::new_err(format!("diff: n={n} is negative")))?;
+        let n = natural(n, "diff", "n")?;
         let array = self.0.array(x)?;
         let prepend = prepend.map(|a| self.0.array(a)).transpose()?;
         let append = append.map(|a| self.0.array(a)).transpose()?;

@@ -65,7 +65,7 @@ fn dense_state(value: &Array) -> Result<State> {
     if whole && !base.is_shared() {
         return base.state();
     }
-    Ok(contiguous_copy(value)?.base().peek())
+    Ok(contiguous_copy("copy", value)?.base().peek())
 }
 
 /// Writes into a part of the target's memory.
@@ -122,7 +122,7 @@ fn write_ready(name: &'static str, target: &Array, value: &Array) -> Result<()> 
 
     let mut ready = value.realise()?;
     if overlap(&ready, target)? {
-        ready = contiguous_copy(value)?.realise()?;
+        ready = contiguous_copy("copy", value)?.realise()?;
     }
     run_readers(base, None)?;
     let own = is_memory_of(&ready.buffer, base) as usize;
@@ -324,13 +324,13 @@ pub(crate) fn scatter(
     let mut values = values.astype(target.dtype())?.realise()?;
     if overlap(&values, target)? {
         let dense = target.of_ready(&values);
-        values = contiguous_copy(&dense)?.realise()?;
+        values = contiguous_copy("copy", &dense)?.realise()?;
     }
     let mut ready: SmallVec<[Ready; 2]> = SmallVec::new();
     for index in indices {
         let mut index_ready = index.realise()?;
         if overlap(&index_ready, target)? {
-            index_ready = contiguous_copy(index)?.realise()?;
+            index_ready = contiguous_copy("copy", index)?.realise()?;
         }
         ready.push(index_ready);
     }

@@ -51,13 +51,13 @@ pub(crate) fn apply(
 }
 
 /// `x` as `dtype`, or `x` itself.
-pub(crate) fn cast(x: &Array, dtype: DType) -> Result<Array> {
+pub(crate) fn cast(name: &'static str, x: &Array, dtype: DType) -> Result<Array> {
     if x.dtype() == dtype {
         return Ok(x.clone());
     }
     record(
         x.context(),
-        "astype",
+        name,
         Recipe::Cast,
         dtype,
         x.shape().into(),
@@ -66,10 +66,10 @@ pub(crate) fn cast(x: &Array, dtype: DType) -> Result<Array> {
 }
 
 /// An independent dense copy of `x`.
-pub(crate) fn contiguous_copy(x: &Array) -> Result<Array> {
+pub(crate) fn contiguous_copy(name: &'static str, x: &Array) -> Result<Array> {
     record(
         x.context(),
-        "copy",
+        name,
         Recipe::Cast,
         x.dtype(),
         x.shape().into(),
@@ -112,9 +112,14 @@ pub(crate) fn reduce(name: &'static str, kind: Reduce, x: &Array, axes: AxisMask
 }
 
 /// Fresh memory of unspecified content.
-pub(crate) fn empty(ctx: &Context, dtype: DType, shape: &[usize]) -> Result<Array> {
-    ctx.check_open("empty")?;
-    let buffer = alloc(ctx, dtype, shape, "empty")?;
+pub(crate) fn empty(
+    name: &'static str,
+    ctx: &Context,
+    dtype: DType,
+    shape: &[usize],
+) -> Result<Array> {
+    ctx.check_open(name)?;
+    let buffer = alloc(ctx, dtype, shape, name)?;
     Ok(Array::dense(ctx, dtype, shape, State::Buf(buffer)))
 }
 

@@ -105,7 +105,7 @@ pub fn shape(op: &'static str, sizes: &[i64]) -> Result<Dims> {
 
 /// A recorded copy with memory of its own, in row-major order.
 pub(crate) fn dense(x: &Array) -> Result<Array> {
-    graph::contiguous_copy(x)
+    graph::contiguous_copy("copy", x)
 }
 
 /// As [`dense`], in another dtype.

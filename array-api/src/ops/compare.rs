@@ -64,6 +64,8 @@ fn fit(dtype: DType, bound: Arg<'_>, lower: bool) -> Result<Option<Bound>> {
             weak_scalar("clip", Weak::Int(v), dtype)?;
             Ok(Some(Bound::Scalar(Weak::Int(v))))
         }
+        // Beyond every integer dtype, on the one side or on the other.
+        Arg::Scalar(Weak::HugeInt(v)) if range.is_some() && (v < 0.0) == lower => Ok(None),
         Arg::Scalar(w) => Ok(Some(Bound::Scalar(w))),
         Arg::Array(b) => Ok(Some(Bound::Array(match (range, int_range(b.dtype())) {
             (Some(to), Some(from)) if b.dtype() != dtype => {

@@ -80,7 +80,7 @@ pub fn ones(ctx: &Context, shape: &[usize], dtype: Option<DType>) -> Result<Arra
 pub fn empty(ctx: &Context, shape: &[usize], dtype: Option<DType>) -> Result<Array> {
     let dtype = dtype.unwrap_or(ctx.default_float());
     args::check_shape("empty", shape, dtype)?;
-    graph::empty(ctx, dtype, shape)
+    graph::empty("empty", ctx, dtype, shape)
 }
 
 /// An array of one value in the shape, and where left out the dtype, of another.
@@ -192,6 +192,11 @@ pub fn arange(
             return int_line(OP, ctx, len, a, by, dtype);
         }
         return real_line(ctx, len, a as f64, by as f64, dtype);
+    }
+    for w in all {
+        if matches!(w, Weak::HugeInt(_)) {
+            weak_scalar(OP, w, dtype)?;
+        }
     }
     let n = ((b - a) / by).ceil();
     if n.is_nan() || n == f64::INFINITY {

@@ -324,7 +324,7 @@ pub(crate) fn join(op: &'static str, parts: &[Array], axis: usize, dtype: DType)
     }
     let arrays: Vec<&Array> = parts.iter().collect();
     let ctx = args::meet(op, &arrays)?;
-    let out = graph::empty(&ctx, dtype, &shape)?;
+    let out = graph::empty(op, &ctx, dtype, &shape)?;
     let mut start = 0;
     for part in parts {
         let len = part.shape()[axis];

@@ -14,6 +14,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Words of 32 bits that a block of the stream has.
 const WORDS: usize = 4;
 
+/// A seed of the words of a longer one, lowest first, in sequence through the finalizer of SplitMix64 (Steele, Lea and
+/// Flood, OOPSLA 2014).
+pub fn mixed(words: impl IntoIterator<Item = u64>) -> u64 {
+    words.into_iter().fold(0, |state, word| {
+        let z = (state ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    })
+}
+
 /// A stream of random numbers: Philox4x32-10 (Salmon et al., SC 2011) under a key, from a counter on. It may be
 /// used by several threads, which then share the stream.
 #[derive(Debug)]

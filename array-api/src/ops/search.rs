@@ -20,7 +20,11 @@ pub fn nonzero(x: &Array) -> Result<Vec<Array>> {
             "an array without dimensions has no axis to give positions on",
         ));
     }
-    let positions = graph::compact(x.context(), "nonzero", &x.astype(DType::Bool)?)?;
+    let positions = graph::compact(
+        x.context(),
+        "nonzero",
+        &graph::cast("nonzero", x, DType::Bool)?,
+    )?;
     coordinates(&positions, x.shape())
 }
 

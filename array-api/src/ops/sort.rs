@@ -100,7 +100,12 @@ impl Runs {
     fn inverse(&self, op: &'static str, shape: &[usize]) -> Result<Array> {
         let runs = super::cumulative_sum(&self.first, Some(0), Some(DType::I64), false)?;
         let ranks = ew::subtract(&runs, Weak::Int(1))?;
-        let out = graph::empty(ranks.context(), DType::I64, &[ranks.size()])?;
+        let out = graph::empty(
+            "unique_inverse",
+            ranks.context(),
+            DType::I64,
+            &[ranks.size()],
+        )?;
         graph::scatter(op, &out, std::slice::from_ref(&self.order), &ranks)?;
         args::reshaped(&out, shape)
     }

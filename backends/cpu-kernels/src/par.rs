@@ -126,16 +126,31 @@ impl Par<'_> {
         init: impl Fn() -> S + Sync,
         f: impl Fn(&mut S, usize) + Sync,
     ) -> Result<(), ParError> {
-        self.spread(tasks, &|next| {
+        self.for_each_until(tasks, init, |scratch, task, _| f(scratch, task))
+    }
+
+    /// [`for_each_with`](Par::for_each_with) for tasks that may take long: each is also given
+    /// a question to ask now and then, and may return at once where the answer is yes; the
+    /// call is an error then.
+    ///
+    /// # Errors
+    /// As [`for_each_with`](Par::for_each_with).
+    pub fn for_each_until<S>(
+        self,
+        tasks: usize,
+        init: impl Fn() -> S + Sync,
+        f: impl Fn(&mut S, usize, &dyn Fn() -> bool) + Sync,
+    ) -> Result<(), ParError> {
+        self.spread(tasks, &|queue| {
             let mut scratch = None;
-            while let Some(task) = next() {
-                f(scratch.get_or_insert_with(&init), task);
+            while let Some(task) = queue.take() {
+                f(scratch.get_or_insert_with(&init), task, &|| queue.stopped());
             }
         })
     }
 
-    /// [`for_each_with`](Par::for_each_with) but for the types: `runner` is called by each worker
-    /// that takes part, and asks for the next task until there is none.
+    /// [`for_each_until`](Par::for_each_until) but for the types: `runner` is called by each worker
+    /// that takes part, and takes tasks until there is none.
     fn spread(self, tasks: usize, runner: &Runner<'_>) -> Result<(), ParError> {
         if tasks == 0 {
             return Ok(());
@@ -205,7 +220,7 @@ impl Par<'_> {
 }
 
 /// What a worker does with the tasks that it is given one after the other.
-type Runner<'a> = dyn Fn(&dyn Fn() -> Option<usize>) + Sync + 'a;
+type Runner<'a> = dyn Fn(&Queue) + Sync + 'a;
 
 /// The tasks of one call; every runner takes the next one until none is left.
 struct Queue {
@@ -220,7 +235,7 @@ impl Queue {
     /// Runs tasks until none is left or the call is to stop. Never panics.
     fn drain(&self, runner: &Runner<'_>) {
         // After a panic the caller gets an error for the whole call and trusts no output.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| runner(&|| self.take()))) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| runner(self))) {
             self.fail(panicked(payload));
         }
     }
@@ -231,13 +246,19 @@ impl Queue {
         }
         let step = |next| (next < self.tasks).then(|| next + 1);
         let task = self.next.fetch_update(Relaxed, Relaxed, step).ok()?;
-        // Only the thread that entered the backend may ask for the user's wish.
-        let stopped = !fork::is_worker() && interrupt::requested();
-        if stopped || self.cancel.as_ref().is_some_and(Cancel::is_set) {
-            self.fail(ParError::Cancelled);
-            return None;
+        (!self.stopped()).then_some(task)
+    }
+
+    /// Whether the call is to stop.
+    fn stopped(&self) -> bool {
+        if self.stop.load(Relaxed) {
+            return true;
         }
-        Some(task)
+        let asked = asked(self.cancel.as_ref());
+        if asked {
+            self.fail(ParError::Cancelled);
+        }
+        asked
     }
 
     /// Records the first error; a panic outranks a cancellation.
@@ -248,6 +269,12 @@ impl Queue {
             *first = Some(error);
         }
     }
+}
+
+/// Whether work of this thread is to stop.
+pub(crate) fn asked(cancel: Option<&Cancel>) -> bool {
+    // Only the thread that entered the backend may ask for the user's wish.
+    !fork::is_worker() && interrupt::requested() || cancel.is_some_and(Cancel::is_set)
 }
 
 fn panicked(payload: Box<dyn Any + Send>) -> ParError {

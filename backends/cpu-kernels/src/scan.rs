@@ -14,6 +14,8 @@ use rustarr_interface::{DType, Error, Operand, Result, Scan, ScanKind, dispatch,
 
 /// Values of a block along the scanned axis.
 const BLOCK: usize = 4096;
+/// Blocks between two questions whether to stop.
+const POLL: usize = 64;
 /// Lines that are walked side by side.
 const SIDE: usize = 64;
 
@@ -300,15 +302,19 @@ where
         // Whole lines per task.
         let per_task = (lines.grain / (lines.n * lines.side_len().min(SIDE))).max(1);
         let scratch = || (vec![filler; SIDE], vec![filler; SIDE]);
-        return tasks::run(
+        return tasks::run_until(
             par,
             "scan",
             groups.div_ceil(per_task),
             scratch,
-            |(local, before), task| {
+            |(local, before), task, stopped| {
                 for index in task * per_task..groups.min((task + 1) * per_task) {
                     let group = lines.group(index);
                     for b in 0..blocks {
+                        // A line may be as long as the array.
+                        if b % POLL == POLL - 1 && stopped() {
+                            return;
+                        }
                         let carry = (b > 0).then_some(&before[..]);
                         block(group, b * BLOCK, local, carry);
                         for (before, &local) in before.iter_mut().zip(&*local) {

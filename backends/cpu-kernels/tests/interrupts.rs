@@ -3,7 +3,7 @@
 use rustarr_cpu_kernels::{Host, pool::Pool};
 use rustarr_interface::{
     Args, AxisMask, Backend, DType, ErrorKind, Layout, Op, Operand, Program, ProgramBuilder,
-    Reduce, Result, Scalar, interrupt,
+    Reduce, Result, Scalar, Scan, ScanKind, interrupt,
 };
 
 const N: usize = 4_000_000;
@@ -64,6 +64,25 @@ fn long_work_stops_when_the_user_asks() {
     ] {
         for reduce in [false, true] {
             let error = run(&host, reduce).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+        }
+        // One line is one task, however long: values of a broadcast input, all written to one place.
+        let long = Layout::new(&[1 << 29], &[0], 0);
+        let line = Operand {
+            buffer: &host.alloc(8).unwrap(),
+            layout: &long,
+            dtype: DType::F64,
+        };
+        let cell = Operand {
+            buffer: &host.alloc(8).unwrap(),
+            ..line
+        };
+        if host.threads() == 1 {
+            let sum = Scan {
+                kind: ScanKind::Sum,
+                axis: 0,
+            };
+            let error = host.scan(sum, line, cell).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
         }
         // A write that the user can see completes.

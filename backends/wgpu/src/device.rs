@@ -19,6 +19,9 @@ const LONGEST_PAUSE: Duration = Duration::from_micros(500);
 /// Submissions that may be in flight: bounds the memory that they hold.
 const IN_FLIGHT: u64 = 32;
 
+/// Staged bytes that may wait for a submission: the queue holds them until then.
+const STAGED: u64 = 16 << 20;
+
 /// Locks, going on after a panic elsewhere: the guarded data is plain values.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -68,6 +71,8 @@ pub struct Gpu {
     limits: wgpu::Limits,
     health: Arc<Health>,
     submitted: AtomicU64,
+    /// Bytes staged since the last submission.
+    staged: AtomicU64,
 }
 
 impl Gpu {
@@ -116,6 +121,7 @@ impl Gpu {
             limits,
             health,
             submitted: AtomicU64::new(0),
+            staged: AtomicU64::new(0),
         }))
     }
 
@@ -184,6 +190,7 @@ impl Gpu {
     /// flight already.
     pub(crate) fn submit(&self, commands: Option<wgpu::CommandBuffer>) -> Result<(), Fault> {
         self.check()?;
+        self.staged.store(0, Ordering::Relaxed);
         self.queue.submit(commands);
         let number = self.submitted.fetch_add(1, Ordering::Relaxed) + 1;
         let health = Arc::clone(&self.health);
@@ -193,6 +200,30 @@ impl Gpu {
         let oldest = number.saturating_sub(IN_FLIGHT);
         self.wait(&|| self.completed() >= oldest, &|| false)
             .map(drop)
+    }
+
+    /// Notes that the queue staged `bytes`, and submits once many wait: uploads that
+    /// no dispatch follows would be held for ever.
+    pub(crate) fn stage(&self, bytes: u64) -> Result<(), Fault> {
+        let staged = self.staged.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if staged < STAGED {
+            return Ok(());
+        }
+        self.submit(None)
+    }
+
+    /// Submits what is staged.
+    pub(crate) fn flush(&self) -> Result<(), Fault> {
+        self.check()?;
+        if self.staged() == 0 {
+            return Ok(());
+        }
+        self.submit(None)
+    }
+
+    /// Bytes staged that no submission has taken.
+    pub fn staged(&self) -> u64 {
+        self.staged.load(Ordering::Relaxed)
     }
 
     /// The last submission that is done, with all before it.
@@ -242,13 +273,14 @@ impl Gpu {
         }
     }
 
-    /// Waits for all submitted work and reports what failed in it. Gives up, and
-    /// returns false, as soon as `stop` says so.
+    /// Submits what is staged, waits for all submitted work and reports what failed in
+    /// it. Gives up, and returns false, as soon as `stop` says so.
     ///
     /// # Errors
     /// [`Fault::Lost`], or [`Fault::Device`] with the first error that no verb
     /// has reported yet.
     pub fn sync(&self, stop: &dyn Fn() -> bool) -> Result<bool, Fault> {
+        self.flush()?;
         let last = self.submitted.load(Ordering::Relaxed);
         if !self.wait(&|| self.completed() >= last, stop)? {
             return Ok(false);

@@ -244,7 +244,7 @@ impl Pool {
         };
         drop(freed);
         *lock(&self.staging) = None;
-        if self.gpu.check().is_ok() {
+        if self.gpu.flush().is_ok() {
             // Dropped buffers are only freed inside a poll.
             let _ = self.gpu.device.poll(wgpu::PollType::Poll);
         }
@@ -330,11 +330,7 @@ impl Pool {
                 }
             }
         })?;
-        if bytes.len() as u64 >= CHUNK {
-            self.gpu.submit(None)
-        } else {
-            Ok(())
-        }
+        self.gpu.stage(size.get())
     }
 
     /// Copies bytes out of the block from `offset` on, after all work so far.

@@ -183,6 +183,29 @@ fn memory_has_limits_and_an_account() {
 }
 
 #[test]
+fn uploads_that_nothing_follows_do_not_pile_up() {
+    let Some(_) = gpu() else { return };
+    let gpu = fresh();
+    let host = vec![7u8; 1 << 20];
+    let mut most = 0;
+    for _ in 0..100 {
+        let buffer = gpu.alloc(host.len()).unwrap();
+        gpu.write(&buffer, 0, &host).unwrap();
+        most = most.max(gpu.gpu().staged());
+    }
+    assert!((1..=32 << 20).contains(&most), "{most} bytes staged");
+    for flush in [WgpuBackend::release as fn(&WgpuBackend), |gpu| {
+        gpu.sync().unwrap()
+    }] {
+        let buffer = gpu.alloc(host.len()).unwrap();
+        gpu.write(&buffer, 0, &host).unwrap();
+        assert!(gpu.gpu().staged() > 0);
+        flush(&gpu);
+        assert_eq!(gpu.gpu().staged(), 0);
+    }
+}
+
+#[test]
 fn a_lost_device_harms_only_itself() {
     let Some(_) = gpu() else { return };
     let (doomed, other) = (fresh(), fresh());

@@ -70,13 +70,24 @@ def _methods(functions: Any) -> dict[str, Any]:
     return {name: getattr(functions, name) for name in dir(functions) if not name.startswith("_")}
 
 
-def _submodule(name: str, doc: str, content: dict[str, Any], importable: bool) -> ModuleType:
-    module = ModuleType(name, doc)
-    module.__dict__.update(content)
-    module.__all__ = sorted(content)
-    if importable:
-        sys.modules[name] = module
-    return module
+class Submodule(ModuleType):
+    """A chapter of a namespace; pickled as such, and copied as itself."""
+
+    def __init__(self, name: str, doc: str, content: dict[str, Any], functions: Any) -> None:
+        super().__init__(name, doc)
+        self.__dict__.update(content)
+        self.__all__ = sorted(content)
+        self._functions = functions
+
+    def __reduce__(self):
+        _, described = self._functions.__reduce__()
+        return _restore_submodule, (self.__name__.rpartition(".")[2], *described)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 def fill(target: dict[str, Any], context: Any) -> Any:
@@ -109,10 +120,15 @@ def fill(target: dict[str, Any], context: Any) -> Any:
     random = _methods(_core.Random(functions))
     random["random_sample"] = random["random"]
     random["Generator"] = _core.Generator
-    target["linalg"] = _submodule(f"{name}.linalg", "Linear algebra.", linalg, importable)
     fft = _methods(_core.Fft(functions))
-    target["fft"] = _submodule(f"{name}.fft", "Fourier transforms.", fft, importable)
-    target["random"] = _submodule(f"{name}.random", "Random numbers.", random, importable)
+    for part, doc, content in (
+        ("linalg", "Linear algebra.", linalg),
+        ("fft", "Fourier transforms.", fft),
+        ("random", "Random numbers.", random),
+    ):
+        target[part] = Submodule(f"{name}.{part}", doc, content, functions)
+        if importable:
+            sys.modules[f"{name}.{part}"] = target[part]
 
     target["dtype"] = _core.dtype
     target["Array"] = target["ndarray"] = _core.Array
@@ -291,6 +307,10 @@ def _restore_functions(name, options):
     if name is None:
         return sys.modules["rustarr"]._current
     return namespace(name, **options)._functions
+
+
+def _restore_submodule(part, name, options):
+    return getattr(sys.modules["rustarr"] if name is None else namespace(name, **options), part)
 
 
 def _restore_context(name, options):

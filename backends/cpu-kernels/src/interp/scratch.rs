@@ -35,9 +35,12 @@ impl Scratch {
         Scratch(lines)
     }
 
-    /// At least `bytes` zero bytes, at a multiple of 64.
-    pub(crate) fn zeroed(bytes: usize) -> Scratch {
-        Scratch(vec![Line([0; 64]); bytes.div_ceil(64)])
+    /// At least `bytes` zero bytes, at a multiple of 64; `None` if there is no such memory.
+    pub(crate) fn zeroed(bytes: usize) -> Option<Scratch> {
+        let lines = bytes.div_ceil(64);
+        // Asked first, because the macro would end the process.
+        Vec::<Line>::new().try_reserve_exact(lines).ok()?;
+        Some(Scratch(vec![Line([0; 64]); lines]))
     }
 
     /// The first byte.

@@ -509,8 +509,11 @@ fn pow_c(z: C64, w: C64) -> C64 {
     }
     if !finite(z) || !finite(w) {
         let log = log_c(z, NATURAL);
+        // An unknown angle is bounded: it does not change the size of an infinity's power.
+        let unknown = log.re.is_infinite() && log.im.is_nan() && w.im.is_finite();
+        let damping = if unknown { 0.0 } else { w.im * log.im };
         return exp_c(C64::new(
-            w.re * log.re - w.im * log.im,
+            w.re * log.re - damping,
             w.re * log.im + w.im * log.re,
         ));
     }

@@ -13,12 +13,15 @@ use crate::interp::small::{self, Small};
 use crate::interp::tile::{Steps, Tile};
 use crate::par::Par;
 use crate::tasks;
-use rustarr_interface::{Args, AxisMask, Dims, Layout, Program, Result, Strides, collapse};
+use rustarr_interface::{Args, AxisMask, Dims, Error, Layout, Program, Result, Strides, collapse};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Bytes of a row of accumulators at most, when walking across chunks.
 const ROW: usize = 1024;
+
+/// Combinations of results between two questions whether to stop.
+const POLL: usize = 1 << 12;
 
 /// The arguments of a reduction.
 pub(super) struct Call<'a> {
@@ -83,7 +86,13 @@ pub(super) fn run(call: &Call<'_>, fold: &dyn Fold) -> Result<()> {
     let outer: usize = dims[..chunks.outer].iter().product();
     let count = outer * chunks.pieces;
     let row = width * fold.acc_size();
-    let mut partial = Scratch::zeroed(count * row);
+    let bytes = count.checked_mul(row);
+    let mut partial = bytes.and_then(Scratch::zeroed).ok_or_else(|| {
+        let what = format!(
+            "no memory for {count} partial results over the shape {shape:?}; reduce it in parts"
+        );
+        Error::memory("reduce", what)
+    })?;
     let sink = Sink {
         first: partial.ptr(),
         is_output: false,
@@ -115,6 +124,9 @@ pub(super) fn run(call: &Call<'_>, fold: &dyn Fold) -> Result<()> {
     let accs = partial.ptr();
     let place = |n: usize| accs.wrapping_add(n * row);
     pairwise(count, |to, left, right| {
+        if to % POLL == POLL - 1 {
+            tasks::check("reduce")?;
+        }
         // SAFETY: rows of results within the array; the one to the right is another than the place, which is not
         // behind the one on the left.
         unsafe {
@@ -123,7 +135,8 @@ pub(super) fn run(call: &Call<'_>, fold: &dyn Fold) -> Result<()> {
                 fold.join(place(to), place(right), width);
             }
         }
-    });
+        Ok(())
+    })?;
     let to = address(output);
     let (itemsize, layout) = (output.dtype.itemsize(), output.layout);
     let len = layout.shape().last().copied().unwrap_or(1);

@@ -19,6 +19,8 @@
 //! NumPy's pairwise sum. There is no start value: a single -0 stays -0, and an infinite complex product stays
 //! what it is.
 
+use rustarr_interface::Result;
+
 /// Most values of a chunk.
 pub(crate) const CHUNK: usize = 512;
 /// Lanes within a chunk.
@@ -73,22 +75,27 @@ impl Chunks {
 }
 
 /// The combinations of `count` results until one is left: `join(to, left, right)` combines two results into place `to`, or
-/// only moves the left one. Places are reused from the front, where the last result ends.
-pub(crate) fn pairwise(mut count: usize, mut join: impl FnMut(usize, usize, Option<usize>)) {
+/// only moves the left one. Places are reused from the front, where the last result ends. An error of `join` ends it.
+pub(crate) fn pairwise(
+    mut count: usize,
+    mut join: impl FnMut(usize, usize, Option<usize>) -> Result<()>,
+) -> Result<()> {
     while count > 1 {
         for pair in 0..count / 2 {
-            join(pair, 2 * pair, Some(2 * pair + 1));
+            join(pair, 2 * pair, Some(2 * pair + 1))?;
         }
         if count % 2 == 1 {
-            join(count / 2, count - 1, None);
+            join(count / 2, count - 1, None)?;
         }
         count = count.div_ceil(2);
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustarr_interface::Error;
 
     #[test]
     fn chunks_are_rectangles_that_cover_the_axes_once() {
@@ -128,7 +135,19 @@ mod tests {
                 Some(right) => format!("({}{})", places[left], places[right]),
                 None => places[left].clone(),
             };
-        });
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(places[0], "(((ab)(cd))((ef)g))");
+        let mut joins = 0;
+        let stopped = pairwise(7, |_, _, _| {
+            joins += 1;
+            if joins < 3 {
+                Ok(())
+            } else {
+                Err(Error::interrupted("t", ""))
+            }
+        });
+        assert!(stopped.is_err() && joins == 3);
     }
 }

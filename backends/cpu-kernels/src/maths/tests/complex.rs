@@ -207,9 +207,30 @@ fn powers() {
     assert!(equal(pow(c(NAN, 1.0), c(0.0, 0.0)), c(1.0, 0.0)));
     assert!(equal(pow(c(0.0, 0.0), c(2.0, 0.0)), c(0.0, 0.0)));
     assert!(equal(pow(c(0.0, 0.0), c(-1.0, 0.0)), c(NAN, NAN)));
-    assert!(equal(pow(c(0.0, 0.0), c(-1.0, 1.0)), c(NAN, NAN)));
-    assert!(equal(pow(c(0.0, 0.0), c(0.0, 1.0)), c(NAN, NAN)));
-    assert!(equal(pow(c(0.0, 0.0), c(1.0, 1.0)), c(0.0, 0.0)));
+    // 0 to w: the real part decides, as in NumPy.
+    for turn in [0.0, 1.0, -3.5, INF, NAN] {
+        for zero in [c(0.0, 0.0), c(-0.0, 0.0), c(0.0, -0.0), c(-0.0, -0.0)] {
+            for size in [5e-324, 1.0, 2.0, INF] {
+                assert!(equal(pow(zero, c(size, turn)), c(0.0, 0.0)));
+            }
+            for size in [-1.0, -INF, NAN] {
+                assert!(equal(pow(zero, c(size, turn)), c(NAN, NAN)));
+            }
+            if turn != 0.0 {
+                assert!(equal(pow(zero, c(0.0, turn)), c(NAN, NAN)));
+            }
+        }
+    }
+    // An infinity in an unknown direction is infinite in an unknown direction, or 0.
+    for z in [c(INF, NAN), c(NAN, INF), c(-INF, NAN), c(NAN, -INF)] {
+        for w in [c(2.0, 1.0), c(1.0, 1.0), c(0.5, 0.0), c(INF, 1.0)] {
+            let power = pow(z, w);
+            assert!(power.re.is_infinite() && power.im.is_nan(), "{z}^{w}");
+        }
+        assert!(equal(pow(z, c(-1.0, 1.0)), c(0.0, 0.0)));
+        assert!(equal(pow(z, c(0.0, 1.0)), c(NAN, NAN)));
+        assert!(equal(pow(z, c(1.0, NAN)), c(NAN, NAN)));
+    }
     assert!(equal(pow(c(1.0, 2.0), c(3.0, 0.0)), c(-11.0, -2.0)));
     assert!(equal(pow(c(0.0, 1.0), c(2.0, 0.0)), c(-1.0, 0.0)));
     assert!(equal(pow(c(0.0, 2.0), c(-1.0, 0.0)), c(0.0, -0.5)));
