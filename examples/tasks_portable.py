@@ -3,9 +3,9 @@
     python examples/tasks_portable.py
     python examples/tasks_portable.py --tasks 400 --size 10000 --scheduler dmda
 
-Particles in a box are moved by tasks: one function, written once, steps a block of them in place, and a second one measures its
-energy. Tasks on one block follow each other, blocks are independent. Every set of workers has to give the same positions as a
-plain loop with NumPy; the program says where each task went. Without a GPU adapter that set of workers is left out.
+Pendulums are moved by tasks: one function, written once, steps a block of them in place, and a second one measures
+their energy. Tasks on one block follow each other, blocks are independent. Every set of workers has to give the same
+angles as a plain loop with NumPy; the program says where each task went. Without a GPU adapter that set is left out.
 """
 
 import argparse
@@ -20,27 +20,30 @@ os.environ.setdefault("RUSTARR_ALLOW_SOFTWARE", "1")
 import rustarr
 from rustarr.tasks import Runtime, access, explain, task_submit
 
+#: What a step is long.
+SECONDS = 0.01
+
 
 @access(position="RW", velocity="RW")
 def step(position, velocity, seconds, xp):
-    """Moves particles on springs by the leapfrog method."""
+    """Moves pendulums by the symplectic Euler method."""
     velocity -= xp.sin(position) * seconds
     position += velocity * seconds
 
 
 @access(position="R", velocity="R")
 def energy(position, velocity, xp):
-    """The sum of the particles' energies."""
+    """The sum of the pendulums' energies."""
     return float(xp.sum(velocity * velocity / 2 + 1 - xp.cos(position)))
 
 
 def start(xp, blocks, size):
-    """Positions and velocities of each block of particles."""
+    """Angles and angular velocities of each block of pendulums."""
     at = np.linspace(0, 3, blocks * size, dtype=np.float32).reshape(blocks, size)
     return [(xp.asarray(row), xp.zeros(size, dtype=xp.float32)) for row in at]
 
 
-def stream(xp, blocks, steps, size, seconds=np.float32(0.01)):
+def stream(xp, blocks, steps, size):
     """Submits all tasks; gives the blocks, the steps' futures and the energies' futures."""
     particles = start(xp, blocks, size)
     move = task_submit(name="step", perfmodel="tasks_portable.step")
@@ -48,7 +51,7 @@ def stream(xp, blocks, steps, size, seconds=np.float32(0.01)):
     moved, energies = [], []
     for _ in range(steps):
         for position, velocity in particles:
-            moved.append(move(step, position, velocity, float(seconds)))
+            moved.append(move(step, position, velocity, SECONDS))
     for position, velocity in particles:
         energies.append(measure(energy, position, velocity))
     return particles, moved, energies
@@ -59,7 +62,7 @@ def loop(blocks, steps, size):
     particles = start(np, blocks, size)
     for position, velocity in particles:
         for _ in range(steps):
-            step(position, velocity, np.float32(0.01), np)
+            step(position, velocity, np.float32(SECONDS), np)
     return particles, [energy(position, velocity, np) for position, velocity in particles]
 
 
@@ -74,8 +77,10 @@ def worker_sets():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=320, help="how many tasks (default: %(default)s)")
-    parser.add_argument("--size", type=int, default=20_000, help="particles in a block (default: %(default)s)")
-    parser.add_argument("--scheduler", choices=["eager", "prio", "ws", "dmda"], help="by default RUSTARR_SCHED, then eager")
+    parser.add_argument("--size", type=int, default=20_000, help="pendulums in a block (default: %(default)s)")
+    parser.add_argument(
+        "--scheduler", choices=["eager", "prio", "ws", "dmda"], help="by default RUSTARR_SCHED, then eager"
+    )
     options = parser.parse_args()
     blocks = 8
     steps = max(1, options.tasks // blocks - 1)

@@ -80,7 +80,11 @@ def test_variables_of_one_task_do_not_reach_another():
 
 
 def test_where():
-    contexts = [rustarr.Context("cpu-serial"), rustarr.Context("cpu-parallel", threads=2), rustarr.Context("cpu-serial")]
+    contexts = [
+        rustarr.Context("cpu-serial"),
+        rustarr.Context("cpu-parallel", threads=2),
+        rustarr.Context("cpu-serial"),
+    ]
     with Runtime(contexts) as runtime:
         assert [w.name for w in runtime.workers] == ["cpu-serial#0", "cpu-parallel", "cpu-serial#1"]
         for where, names in [
@@ -139,7 +143,9 @@ def test_a_serial_workers_thread_is_bound_to_its_cores():
 def test_every_task_runs_once_under_every_scheduler(scheduler):
     ran = []
     with Runtime(["cpu-serial"] * 3, scheduler=scheduler):
-        futures = [task_submit(priority=i % 3, where=None if i % 2 else "cpu-serial#1")(ran.append, i) for i in range(600)]
+        futures = [
+            task_submit(priority=i % 3, where=None if i % 2 else "cpu-serial#1")(ran.append, i) for i in range(600)
+        ]
         for future in futures:
             future.result(60)
     assert sorted(ran) == list(range(600))
@@ -253,7 +259,9 @@ def test_dmda_measures_what_it_does_not_know():
     with Runtime(contexts, scheduler="dmda", models=models):
         future = task_submit(perfmodel="m")(int)
         future.result(60)
-        assert explain(future).worker == "cpu-parallel" and "has no measurements on cpu-parallel:1" in str(explain(future))
+        assert explain(future).worker == "cpu-parallel" and "has no measurements on cpu-parallel:1" in str(
+            explain(future)
+        )
         future = submit(int)
         future.result(60)
         assert "no performance model" in str(explain(future))

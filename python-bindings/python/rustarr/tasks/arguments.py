@@ -187,7 +187,7 @@ def wants_namespace(func: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
     code = getattr(func, "__code__", None)
     offset = 0
     if code is None:
-        inner = getattr(func, "__func__", None) or getattr(type(func), "__call__", None)
+        inner = getattr(func, "__func__", None) or type(func).__call__
         code = getattr(inner, "__code__", None)
         offset = 1  # self
         if code is None:

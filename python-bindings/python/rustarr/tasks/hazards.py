@@ -4,8 +4,8 @@ Each base of a rustarr array has a `Block`, which the base itself keeps. NumPy a
 others, are found by address among the `Regions` that tasks use at the moment. Within a block, views that have no byte
 in common are independent as long as every worker uses the same memory.
 
-Whoever touches a rustarr array from outside waits at its gate for the tasks that are to write it, and to write it also for
-those that are to read it. The memory of NumPy arrays has no gates.
+Whoever touches a rustarr array from outside waits at its gate for the tasks that are to write it and, to write it
+himself, for those that are to read it. The memory of NumPy arrays has no gates.
 """
 
 import bisect
@@ -45,12 +45,12 @@ class Block:
         self.into: Block | None = None
 
     def wait(self, writes: bool) -> None:
-        """Returns once the elements may be read or, if `writes`, written by who is no task on them; the gate's question."""
+        """The gate's question: returns once the elements may be read or, if `writes`, written from outside."""
         task = here.task
         for other, other_writes in self.announced.copy().items():
-            if (writes or other_writes) and not (task is not None and task.comes_from(other)):
-                if not other.future.done():
-                    other.future._wait(None)
+            within = task is not None and task.comes_from(other)
+            if (writes or other_writes) and not within and not other.future.done():
+                other.future._wait(None)
         if self.replicas is not None:
             self.replicas.come_home()
 
@@ -86,10 +86,7 @@ class Access:
 
 def access(task: "Task", value: Any, mode: str | None, name: str | None) -> Access:
     """The access of a task to an array argument; keeps others off a rustarr array from now on."""
-    if isinstance(value, Array):
-        writable = not _core._is_read_only(value)
-    else:
-        writable = value.flags.writeable
+    writable = not _core._is_read_only(value) if isinstance(value, Array) else value.flags.writeable
     # Nobody writes through a read-only handle, declared or not.
     found = Access(value, mode or task.undeclared, name if mode else None)
     if not writable:

@@ -1,12 +1,10 @@
 """Runtimes: workers, the threads that run tasks in them, and the scheduler between."""
 
 import contextlib
-import functools
 import logging
 import os
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -16,6 +14,7 @@ from ..exceptions import DeviceLostError
 from . import arguments, graph
 from ._cpus import usable_cpus
 from .errors import DeadlockError
+from .execute import AGAIN, run
 from .future import Future, here
 from .graph import Step
 from .hazards import open_gates
@@ -33,9 +32,6 @@ MOST_WAITING = 512
 
 _PLAIN = Options()
 
-#: What a task's run gives if the task is to run again elsewhere.
-_AGAIN = object()
-
 #: Every runtime of the process that is not closed.
 runtimes: "set[Runtime]" = set()
 
@@ -51,8 +47,8 @@ class Runtime:
     scheduler
         "eager", "prio", "ws" or "dmda"; by default ``RUSTARR_SCHED``, then "eager".
     processes
-        Number of worker processes, for pure Python functions. Without ``workers`` all tasks run in them, else those with
-        ``where="process"``.
+        Number of worker processes, for pure Python functions. Without ``workers`` all tasks run in them, else those
+        with ``where="process"``.
     models
         Performance models; by default those of the user's data directory.
     transfers
@@ -157,6 +153,16 @@ class Runtime:
             self._models = default_models()
         return self._models
 
+    @property
+    def pool(self) -> Any:
+        """The worker processes, which start when they are first needed."""
+        with self._guard:
+            if self._pool is None:
+                from .process import ProcessPool
+
+                self._pool = ProcessPool(len(self._process_indices))
+            return self._pool
+
     # Submitting.
 
     def submit(self, func: Callable, /, *args: Any, **kwargs: Any) -> Future:
@@ -251,7 +257,7 @@ class Runtime:
                 self._take_inbox(step)
                 if task is not None:
                     self.scheduler.finished(task, worker)
-                    if value is _AGAIN:
+                    if value is AGAIN:
                         self._run_elsewhere(task, worker, error, step)
                     else:
                         worker.completed += 1
@@ -277,7 +283,7 @@ class Runtime:
             del step
             if task is not None:
                 thread.bind(worker)
-                value, error = self._run(worker, task)
+                value, error = run(task, worker)
             elif stop:
                 break
             # Whoever submits looks for the idle after it has filled the inbox.
@@ -336,106 +342,6 @@ class Runtime:
             if worker.idle and self.scheduler.has(worker):
                 self._leave_idle(worker)
                 step.wake.append(worker.thread)
-
-    def _run(self, worker: Worker, task: Task) -> tuple[Any, BaseException | None]:
-        here.task = task
-        try:
-            if worker.context is None:
-                value = self._run_in_process(task)
-                task.ended = time.perf_counter()
-                if task.options.perfmodel is not None:
-                    self._measured(task, worker)
-                return value, None
-            args, kwargs, func = task.args, task.kwargs, task.func
-            prepared = task.prepared
-            if not prepared:
-                _core._hold([a.array for a in task.accesses if not a.numpy])
-                args, kwargs = arguments.prepare(task, functools.partial(self._fetch, task, worker))
-            if arguments.wants_namespace(func, args, kwargs):
-                kwargs = {**kwargs, "xp": worker.namespace}
-            task.started = time.perf_counter()
-            value = worker.variables.copy().run(func, *args, **kwargs)
-            if not prepared or not isinstance(value, (int, float, str, type(None))):
-                value = self._keep(task, worker, value)
-            task.ended = time.perf_counter()
-            if task.options.perfmodel is not None:
-                self._measured(task, worker)
-            return value, None
-        except BaseException as error:
-            task.ended = time.perf_counter()
-            return self._failed(task, worker, error)
-        finally:
-            here.task = None
-            if not task.prepared:
-                _core._hold([])
-            args = kwargs = func = value = None
-
-    def _run_in_process(self, task: Task) -> Any:
-        with self._guard:
-            if self._pool is None:
-                from .process import ProcessPool
-
-                self._pool = ProcessPool(len(self._process_indices))
-        args, kwargs = task.args, task.kwargs
-        if not task.prepared:
-            _core._hold([a.array for a in task.accesses if not a.numpy])
-            args, kwargs = arguments.prepare(task, self.transfers.home)
-        task.started = time.perf_counter()
-        written = arguments.written(task.func, args, kwargs)
-        return self._pool.submit(task.func, args, kwargs, written).result()
-
-    def _measured(self, task: Task, worker: Worker) -> None:
-        options = task.options
-        try:
-            self.models.record(options.perfmodel, worker.kind, task.measure(), task.ended - task.started, options.flops)
-        except Exception:
-            _log.warning("the task %r was not measured", task.name, exc_info=True)
-
-    def _fetch(self, task: Task, worker: Worker, access: Any) -> Any:
-        if not access.numpy:
-            return self.transfers.fetch(task, access, worker)
-        if access.mode != "R" or access.label is None:
-            return access.array
-        view = access.array.view()
-        view.flags.writeable = False
-        return view
-
-    def _keep(self, task: Task, worker: Worker, value: Any) -> Any:
-        """Computes what the result still records, and makes the results that are arguments the caller's arrays."""
-        used = [access for access in task.accesses if access.used is not None]
-        for access in used:
-            if access.writes:
-                _core._settle(access.used)
-        found = list(arguments.results(value))
-        for array in found:
-            _core._settle(array)
-        if worker.device != "cpu" and (used or found):
-            worker.context.synchronize()
-        self.transfers.finish(task, worker)
-        if not used or not found:
-            return value
-
-        def instead(array: Any) -> Any:
-            for access in used:
-                if array is access.used:
-                    return access.array
-            # A view of a copy that is kept for later tasks would change with it.
-            moved = (a for a in used if a.array.device != worker.device)
-            return array.copy() if any(_core._same_base(array, a.used) for a in moved) else array
-
-        return arguments.replace(value, instead)
-
-    def _failed(self, task: Task, worker: Worker, error: BaseException) -> tuple[Any, BaseException]:
-        """What becomes of a task that raised: the exception, whose traceback starts in the function and keeps no argument."""
-        untouched = not any(access.writes and access.written() for access in task.accesses)
-        lost = isinstance(error, DeviceLostError) and worker.device != "cpu"
-        if not lost:
-            try:
-                self.transfers.finish(task, worker)
-            except Exception as second:
-                error.add_note(f"afterwards: {type(second).__name__}: {second}")
-        _free_frames(error)
-        return (_AGAIN if lost and untouched else None), error
 
     def _run_elsewhere(self, task: Task, worker: Worker, error: BaseException, step: Step) -> None:
         """A worker's device failed under a task that had written nothing."""
@@ -640,23 +546,6 @@ class Runtime:
             open_gates(task)
             task.future._after_fork(error)
         self.live.clear()
-
-
-def _free_frames(error: BaseException) -> None:
-    """Empties the frames that exceptions hold, and takes the runtime's own off the front."""
-    seen: set[int] = set()
-    work: list[BaseException | None] = [error]
-    while work:
-        one = work.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        traceback.clear_frames(one.__traceback__)
-        work += [one.__cause__, one.__context__]
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None and trace.tb_frame.f_code.co_filename == __file__:
-        trace = trace.tb_next
-    error.__traceback__ = trace
 
 
 def _answers(worker: Worker) -> bool:

@@ -93,7 +93,13 @@ class Task:
     expected = 0.0
 
     def __init__(
-        self, runtime: "Runtime", options: Options, func: Callable, args: tuple, kwargs: dict[str, Any], submitted: float
+        self,
+        runtime: "Runtime",
+        options: Options,
+        func: Callable,
+        args: tuple,
+        kwargs: dict[str, Any],
+        submitted: float,
     ) -> None:
         self.id = next(_ids)
         self.runtime = runtime
