@@ -141,3 +141,14 @@ def test_bench_of_tasks(tmp_path):
     sides = {figure["side"]: figure for figure in json.loads(figures.read_text())}
     assert set(sides) == {"rustarr", "ThreadPoolExecutor", "joblib threading", "Dask"}
     assert all(figure["total_seconds"] > 0 and figure["ratio"] > 0 for figure in sides.values())
+
+
+@pytest.mark.parametrize("scheduler", ["eager", "dmda"])
+def test_portable_tasks(tmp_path, monkeypatch, scheduler):
+    monkeypatch.setenv("RUSTARR_PERF_DIR", str(tmp_path))
+    process = run_file("examples/tasks_portable.py", "--tasks", "64", "--size", "500", "--scheduler", scheduler)
+    assert process.returncode == 0, process.stderr
+    told = {line.split(":")[0].strip(): line for line in process.stdout.splitlines()}
+    assert set(told) >= {"serial", "two serial", "parallel"}
+    assert os.environ.get("RUSTARR_TEST_NO_GPU") == "1" or set(told) >= {"gpu", "mix"}
+    assert all(": 64 tasks in" in line for line in told.values())

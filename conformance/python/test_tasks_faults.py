@@ -116,11 +116,18 @@ def test_ctrl_c_anywhere_in_submitting_leaves_the_runtime_at_work():
     @access(x="RW")
     def add(x):
         x += 1
-    timer = threading.Thread(target=lambda: [(time.sleep(0.002), os.kill(os.getpid(), signal.SIGINT)) for _ in range(150)])
+    go = threading.Event()
+    def interrupt():
+        go.wait()
+        for _ in range(150):
+            time.sleep(0.002)
+            os.kill(os.getpid(), signal.SIGINT)
+    timer = threading.Thread(target=interrupt)
     timer.start()
     stopped = 0
     while timer.is_alive():
         try:
+            go.set()
             f = submit(add, x)
             for _ in range(5):
                 f = submit(lambda a: a, f)
@@ -142,6 +149,35 @@ def test_ctrl_c_anywhere_in_submitting_leaves_the_runtime_at_work():
     """
     out, err, status = finish(program(code))
     assert (out, status) == ("goes on True\n", 0), err
+
+
+@pytest.mark.parametrize("place", ["rustarr.tasks.arguments.access", "rustarr.tasks.runtime.Runtime._wake_one"])
+def test_a_submit_that_is_interrupted_half_way(monkeypatch, place):
+    """Whoever touches its arrays, or comes after it on them, does not wait for ever."""
+    module, _, name = place.rpartition(".")
+    owner = __import__("pkgutil").resolve_name(module)
+    original, calls = getattr(owner, name), []
+
+    def interrupted(*args):
+        calls.append(args)
+        result = original(*args)
+        if len(calls) == 2 or name == "_wake_one":
+            raise KeyboardInterrupt
+        return result
+
+    xp = rustarr.namespace("cpu-serial")
+    x, y, ran = xp.zeros(3), xp.zeros(3), []
+    with Runtime(["cpu-serial"]) as runtime:
+        submit(int).result(60)
+        monkeypatch.setattr(owner, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            submit(lambda x, y: ran.append(float(x[0])), x, y)
+        monkeypatch.undo()
+        assert submit(lambda x, y: float(x[0]), x, y).result(60) == 0.0
+        x += 1
+        assert y.tolist() == [0.0] * 3
+        runtime.wait(60)
+        assert not runtime.live and ran in ([], [0.0])
 
 
 @fork

@@ -58,7 +58,14 @@ def test_submit_with_positional_and_keyword_arguments():
 
 def test_every_option_is_taken():
     future = task_submit(
-        name="sum", synchronous=True, priority=-7, color="red", flops=1.0, sizebase=3, where="cpu-serial", ret_future=True
+        name="sum",
+        synchronous=True,
+        priority=-7,
+        color="red",
+        flops=1.0,
+        sizebase=3,
+        where="cpu-serial",
+        ret_future=True,
     )(add, 1, 2)
     assert future.done() and future.result() == 3 and future.name == "sum"
     assert task_submit(color=0x00FF00)(add, 1).result(60) == 1
@@ -192,7 +199,9 @@ def test_exceptions_keep_their_traceback_and_free_the_inputs():
     future = submit(outer, big)
     error = future.exception(60)
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-    assert isinstance(error, KeyError) and names[-2:] == ["outer", "inner"] and "_run" not in names
+    assert (
+        isinstance(error, KeyError) and names[-2:] == ["outer", "inner"] and "run" not in names and "_call" not in names
+    )
     del big
     gc.collect()
     assert gone() is None
@@ -365,7 +374,8 @@ def test_tasks_is_imported_when_it_is_needed():
     import subprocess
     import sys
 
-    code = "import sys, rustarr; assert 'rustarr.tasks' not in sys.modules; rustarr.tasks.submit; print('tasks' in dir(rustarr))"
+    code = "import sys, rustarr; assert 'rustarr.tasks' not in sys.modules; rustarr.tasks.submit; "
+    code += "print('tasks' in dir(rustarr))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True, timeout=120).strip() == "True"
 
 

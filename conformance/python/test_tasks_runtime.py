@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import rustarr
 from rustarr.tasks import DeadlockError, Runtime, Transfers, access, current, explain, submit, task_submit
@@ -79,7 +80,11 @@ def test_variables_of_one_task_do_not_reach_another():
 
 
 def test_where():
-    contexts = [rustarr.Context("cpu-serial"), rustarr.Context("cpu-parallel", threads=2), rustarr.Context("cpu-serial")]
+    contexts = [
+        rustarr.Context("cpu-serial"),
+        rustarr.Context("cpu-parallel", threads=2),
+        rustarr.Context("cpu-serial"),
+    ]
     with Runtime(contexts) as runtime:
         assert [w.name for w in runtime.workers] == ["cpu-serial#0", "cpu-parallel", "cpu-serial#1"]
         for where, names in [
@@ -138,7 +143,9 @@ def test_a_serial_workers_thread_is_bound_to_its_cores():
 def test_every_task_runs_once_under_every_scheduler(scheduler):
     ran = []
     with Runtime(["cpu-serial"] * 3, scheduler=scheduler):
-        futures = [task_submit(priority=i % 3, where=None if i % 2 else "cpu-serial#1")(ran.append, i) for i in range(600)]
+        futures = [
+            task_submit(priority=i % 3, where=None if i % 2 else "cpu-serial#1")(ran.append, i) for i in range(600)
+        ]
         for future in futures:
             future.result(60)
     assert sorted(ran) == list(range(600))
@@ -252,7 +259,9 @@ def test_dmda_measures_what_it_does_not_know():
     with Runtime(contexts, scheduler="dmda", models=models):
         future = task_submit(perfmodel="m")(int)
         future.result(60)
-        assert explain(future).worker == "cpu-parallel" and "has no measurements on cpu-parallel:1" in str(explain(future))
+        assert explain(future).worker == "cpu-parallel" and "has no measurements on cpu-parallel:1" in str(
+            explain(future)
+        )
         future = submit(int)
         future.result(60)
         assert "no performance model" in str(explain(future))
@@ -451,6 +460,76 @@ def test_runtimes_wait_for_each_other():
         assert one.submit(lambda: two.submit(lambda: one.submit(int).result()).result()).result(60) == 0
         one.wait(60), two.wait(60)
         assert float(x[0]) == 40
+
+
+# Worker processes.
+
+
+def pid_and_sum(x, y=0):
+    return os.getpid(), float(x.sum()) + y
+
+
+@access(x="RW")
+def increment_in_process(x):
+    x += 1
+
+
+def die():
+    os.kill(os.getpid(), 9)
+
+
+def test_a_runtime_of_processes():
+    xp = rustarr.namespace("cpu-serial")
+    with Runtime(processes=2) as runtime:
+        assert [w.name for w in runtime.workers] == ["process#0", "process#1"]
+        x = xp.ones(20_000)
+        futures = [submit(pid_and_sum, x, y=i) for i in range(6)]
+        assert [f.result(60)[1] for f in futures] == [20_000.0 + i for i in range(6)]
+        assert os.getpid() not in {f.result()[0] for f in futures}
+        assert runtime._pool.copies == 1
+        for array in (x, np.ones(20_000)):
+            for _ in range(5):
+                submit(increment_in_process, array)
+            assert submit(pid_and_sum, array).result(60)[1] == 120_000.0
+        chained = submit(pid_and_sum, x, y=submit(os.getpid))
+        assert chained.result(60)[1] > 120_000
+
+
+def test_what_cannot_go_to_a_process_is_named_at_submit():
+    with Runtime(processes=1):
+        with pytest.raises(TypeError, match="the function.*<lambda>"):
+            submit(lambda: 1)
+        with pytest.raises(TypeError, match="argument 0"):
+            submit(len, [threading.Lock()])
+        with pytest.raises(TypeError, match="argument 'y'"):
+            submit(pid_and_sum, np.ones(3), y=threading.Lock())
+        late = concurrent.futures.Future()
+        future = submit(len, late)
+        late.set_result([threading.Lock()])
+        assert isinstance(future.exception(60), TypeError), "what comes later fails the task"
+        assert submit(len, [1]).result(60) == 1
+
+
+def test_processes_beside_contexts():
+    for options in ({}, {"processes": 1}):
+        with Runtime(["cpu-serial"], **options) as runtime:
+            x = runtime.workers[0].namespace.zeros(10_000)
+            here, there = submit(os.getpid), task_submit(where="process")(os.getpid)
+            assert here.result(60) == os.getpid() != there.result(60)
+            for where in (None, "process", None, "process"):
+                task_submit(where=where)(increment_in_process, x)
+            assert float(x[7]) == 4.0
+            last = task_submit(where="process")(time.sleep, 0.05)
+        assert last.done(), "the end of the runtime waits for them"
+
+
+def test_a_killed_process_fails_its_task_alone():
+    from rustarr.tasks import WorkerDiedError
+
+    with Runtime(processes=1):
+        futures = [submit(os.getpid), submit(die), submit(os.getpid)]
+        assert isinstance(futures[1].exception(60), WorkerDiedError)
+        assert futures[0].result(60) != futures[2].result(60)
 
 
 # The life of a runtime.

@@ -52,7 +52,8 @@ mod _core {
     #[pymodule_export]
     use super::tasks::{
         _announce, _base_size, _block, _block_or, _handle, _hold, _is_foreign, _is_read_only,
-        _replica, _restore, _same_base, _settle, _span, _version, _withdraw, _within, Weak,
+        _replica, _restore, _same_base, _settle, _span, _strike, _version, _withdraw, _within,
+        Weak,
     };
 
     use super::*;

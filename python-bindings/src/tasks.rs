@@ -5,6 +5,7 @@ use crate::context::PyContext;
 use crate::errors::{self, run};
 use crate::hooks;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use rustarr::gate::{self, Gate};
 use rustarr::interface::fork;
 use rustarr::{Array, Error, WeakArray};
@@ -47,16 +48,47 @@ pub fn _block_or(py: Python<'_>, array: &PyArray, block: Py<PyAny>) -> Option<Py
     _block(py, array)
 }
 
-/// Announces that a task will read or write the base: until `_withdraw`, others wait.
+/// Announces that the base will be read or written: until `_withdraw`, others wait. With a book, a dict, the announcement is
+/// entered there under the task, once, as the stronger of several: in one step, which no signal handler can come into.
 #[pyfunction]
-pub fn _announce(array: &PyArray, writes: bool) {
+#[pyo3(signature = (array, writes, book=None, task=None))]
+pub fn _announce(
+    array: &PyArray,
+    writes: bool,
+    book: Option<&Bound<'_, PyDict>>,
+    task: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    if let Some(book) = book {
+        match book
+            .get_item(task)?
+            .map(|before| before.extract())
+            .transpose()?
+        {
+            Some(before) if before || !writes => return Ok(()),
+            Some(before) => array.0.withdraw(before),
+            None => {}
+        }
+        book.set_item(task, writes)?;
+    }
     array.0.announce(writes);
+    Ok(())
 }
 
-/// Takes back one `_announce`.
+/// Takes back one `_announce` without a book.
 #[pyfunction]
 pub fn _withdraw(array: &PyArray, writes: bool) {
     array.0.withdraw(writes);
+}
+
+/// Takes back what a task has in the book, if anything.
+#[pyfunction]
+pub fn _strike(array: &PyArray, book: &Bound<'_, PyDict>, task: &Bound<'_, PyAny>) -> PyResult<()> {
+    if let Some(writes) = book.get_item(task)? {
+        let writes = writes.extract()?;
+        book.del_item(task)?;
+        array.0.withdraw(writes);
+    }
+    Ok(())
 }
 
 /// The number of elements of the array's base.

@@ -140,6 +140,20 @@ class _Preparation:
         return self._ready[key]
 
 
+def written(func: Any, args: tuple, kwargs: dict[str, Any]) -> list["int | str"]:
+    """Positions and names of the array arguments that are declared as written."""
+    declared: Declaration | None = getattr(func, "__rustarr_access__", None)
+    if declared is None:
+        return []
+    places = [(position, declared.name(position), value) for position, value in enumerate(args)]
+    places += [(name, name, value) for name, value in kwargs.items()]
+    return [
+        place
+        for place, name, value in places
+        if declared.modes.get(name or "") in ("W", "RW") and (isinstance(value, Array) or is_numpy(value))
+    ]
+
+
 def results(value: Any) -> Iterator[Any]:
     """The rustarr arrays in a result."""
     return (leaf for leaf in _leaves(value) if isinstance(leaf, Array))
@@ -173,7 +187,7 @@ def wants_namespace(func: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
     code = getattr(func, "__code__", None)
     offset = 0
     if code is None:
-        inner = getattr(func, "__func__", None) or getattr(type(func), "__call__", None)
+        inner = getattr(func, "__func__", None) or type(func).__call__
         code = getattr(inner, "__code__", None)
         offset = 1  # self
         if code is None:

@@ -16,7 +16,7 @@ _default: Runtime | None = None
 
 
 def current() -> Runtime:
-    """The runtime of the task that runs, of the innermost ``with``, or the default one, which starts now if it has not."""
+    """The runtime of the task that runs, of the innermost ``with``, or the default one, which starts when needed."""
     found = current_runtime.get()
     return found if found is not None and not found._stopped else default()
 

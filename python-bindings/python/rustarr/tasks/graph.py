@@ -56,6 +56,12 @@ class Step:
 
 def enter(task: Task, step: Step) -> None:
     """Takes a submitted task into the graph."""
+    if task.entered:
+        # It came twice, because its submission was interrupted.
+        if task.state is DONE:
+            task.runtime.live.pop(task.id, None)
+        return
+    task.entered = True
     for future in task.inputs:
         other = getattr(future, "task", None) if isinstance(future, Future) else None
         if other is None:
@@ -145,7 +151,7 @@ def _let_go(task: Task, step: Step) -> None:
         task.holds -= 1
         if task.holds:
             continue
-        if task.accesses:
+        if task.accesses or task.gates:
             hazards.release(task)
             task.accesses = ()
             task.gates = ()

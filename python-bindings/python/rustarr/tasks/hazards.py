@@ -4,8 +4,8 @@ Each base of a rustarr array has a `Block`, which the base itself keeps. NumPy a
 others, are found by address among the `Regions` that tasks use at the moment. Within a block, views that have no byte
 in common are independent as long as every worker uses the same memory.
 
-Whoever touches a rustarr array from outside waits at its gate for the tasks that are to write it, and to write it also for
-those that are to read it. The memory of NumPy arrays has no gates.
+Whoever touches a rustarr array from outside waits at its gate for the tasks that are to write it and, to write it
+himself, for those that are to read it. The memory of NumPy arrays has no gates.
 """
 
 import bisect
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from .transfer import Replicas
 
 Array = _core.Array
-
-#: What an argument that nobody declared counts as: the function may do anything with it.
-UNDECLARED = "RW"
 
 
 def is_numpy(value: Any) -> bool:
@@ -48,12 +45,12 @@ class Block:
         self.into: Block | None = None
 
     def wait(self, writes: bool) -> None:
-        """Returns once the elements may be read or, if `writes`, written by who is no task on them; the gate's question."""
+        """The gate's question: returns once the elements may be read or, if `writes`, written from outside."""
         task = here.task
         for other, other_writes in self.announced.copy().items():
-            if (writes or other_writes) and not (task is not None and task.comes_from(other)):
-                if not other.future.done():
-                    other.future._wait(None)
+            within = task is not None and task.comes_from(other)
+            if (writes or other_writes) and not within and not other.future.done():
+                other.future._wait(None)
         if self.replicas is not None:
             self.replicas.come_home()
 
@@ -89,12 +86,9 @@ class Access:
 
 def access(task: "Task", value: Any, mode: str | None, name: str | None) -> Access:
     """The access of a task to an array argument; keeps others off a rustarr array from now on."""
-    if isinstance(value, Array):
-        writable = not _core._is_read_only(value)
-    else:
-        writable = value.flags.writeable
+    writable = not _core._is_read_only(value) if isinstance(value, Array) else value.flags.writeable
     # Nobody writes through a read-only handle, declared or not.
-    found = Access(value, mode or UNDECLARED, name if mode else None)
+    found = Access(value, mode or task.undeclared, name if mode else None)
     if not writable:
         found.mode = "R"
     base = value if isinstance(value, Array) else _exporter(value)
@@ -104,13 +98,9 @@ def access(task: "Task", value: Any, mode: str | None, name: str | None) -> Acce
     block = _core._block(base) or _core._block_or(base, Block())
     if base is value:
         found.owner = block
-    announced = block.announced.get(task)
-    if announced is None or (found.writes and not announced):
-        if announced is not None:
-            _core._withdraw(base, announced)
-        block.announced[task] = found.writes
-        _core._announce(base, found.writes)
-        task.gates = (*task.gates, base)
+    # Noted first: whatever interrupts, the announcement is found again.
+    task.gates = (*task.gates, base)
+    _core._announce(base, found.writes, block.announced, task)
     if base is not value:
         found.block = block
         return found
@@ -242,11 +232,13 @@ class Hazards:
             block.readers.pop(task, None)
             if not block.writers and not block.readers:
                 self.regions.drop(block, access.first)
-        for base in task.gates:
-            block = _core._block(base)
-            writes = block.announced.pop(task, None)
-            if writes is not None:
-                _core._withdraw(base, writes)
+        open_gates(task)
+
+
+def open_gates(task: "Task") -> None:
+    """Those outside need not wait for the task any longer."""
+    for base in task.gates:
+        _core._strike(base, _core._block(base).announced, task)
 
 
 def _holder(task: "Task", block: Block) -> "Task | None":

@@ -17,8 +17,10 @@ from multiprocessing import connection, get_context
 from multiprocessing import process as multiprocessing_process
 from typing import Any
 
+from .. import _core
 from ._cpus import usable_cpus
 from ._segments import Folder, Segment, Sharing, pack_arguments, pack_result
+from .hazards import is_numpy
 
 
 class WorkerDiedError(RuntimeError):
@@ -102,13 +104,46 @@ def _explain(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], error: B
     parts += ((f"argument {name!r}", value) for name, value in kwargs.items())
     for what, value in parts:
         try:
-            pickle.dumps(value)
+            _Trial().dump(value)
         except Exception as reason:
             way_out = " (define it at the top of a module)" if value is func else ""
             return TypeError(
                 f"task {_name(func)}: {what}, {_kind(value)}, cannot go to another process: {reason}{way_out}"
             )
     return TypeError(f"task {_name(func)} cannot go to another process: {error}")
+
+
+class _Trial(pickle.Pickler):
+    """Pickles for nothing, but for the errors: arrays always can be, and futures stand for what is not there yet."""
+
+    def __init__(self) -> None:
+        super().__init__(_Nowhere(), pickle.HIGHEST_PROTOCOL)
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Leaves out what need not be tried."""
+        if isinstance(obj, Future | _core.Array) or (is_numpy(obj) and not obj.dtype.hasobject):
+            return int, ()
+        return NotImplemented
+
+
+class _Nowhere:
+    def write(self, data: Any) -> int:
+        """Takes the bytes."""
+        return len(data)
+
+
+def check_picklable(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Tries whether a task can go to another process.
+
+    Raises
+    ------
+    TypeError
+        If the function or an argument cannot be pickled; it names which.
+    """
+    try:
+        _Trial().dump((func, args, kwargs))
+    except Exception as error:
+        raise _explain(func, args, kwargs, error) from error
 
 
 def _name(func: Any) -> str:
@@ -417,8 +452,13 @@ class ProcessPool:
         except Exception as error:
             return worker, False, RuntimeError(f"task {job.name}: its result cannot be unpickled: {error!r}")
         if done:
-            for array, segment in job.written:
-                array[...] = segment.array
+            # On behalf of the task, which others may wait for at the arrays' gates.
+            _core._hold([array for array, _ in job.written if isinstance(array, _core.Array)])
+            try:
+                for array, segment in job.written:
+                    array[...] = segment.array
+            finally:
+                _core._hold([])
             return worker, True, value
         error, text = value
         error.__cause__ = _RemoteTraceback(text)

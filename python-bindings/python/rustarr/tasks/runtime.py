@@ -1,12 +1,10 @@
 """Runtimes: workers, the threads that run tasks in them, and the scheduler between."""
 
 import contextlib
-import functools
 import logging
 import os
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -14,9 +12,12 @@ from typing import Any
 from .. import _core
 from ..exceptions import DeviceLostError
 from . import arguments, graph
+from ._cpus import usable_cpus
 from .errors import DeadlockError
+from .execute import AGAIN, run
 from .future import Future, here
 from .graph import Step
+from .hazards import open_gates
 from .scheduler import Scheduler, make_scheduler
 from .task import READY, RUNNING, WAITING, Options, Task
 from .trace import TaskRecord
@@ -30,9 +31,6 @@ _log = logging.getLogger("rustarr.tasks")
 MOST_WAITING = 512
 
 _PLAIN = Options()
-
-#: What a task's run gives if the task is to run again elsewhere.
-_AGAIN = object()
 
 #: Every runtime of the process that is not closed.
 runtimes: "set[Runtime]" = set()
@@ -49,8 +47,8 @@ class Runtime:
     scheduler
         "eager", "prio", "ws" or "dmda"; by default ``RUSTARR_SCHED``, then "eager".
     processes
-        Number of worker processes, for pure Python functions. Without ``workers`` all tasks run in them, else those with
-        ``where="process"``.
+        Number of worker processes, for pure Python functions. Without ``workers`` all tasks run in them, else those
+        with ``where="process"``.
     models
         Performance models; by default those of the user's data directory.
     transfers
@@ -75,6 +73,8 @@ class Runtime:
         self.transfers = transfers if transfers is not None else Transfers()
         self._models = models
         self._pool: Any = None
+        self._processes: Runtime | None = None
+        self._guard = threading.Lock()
         contexts = self._contexts(workers, processes)
         if processes is not None:
             contexts += [None] * self._count(processes)
@@ -111,9 +111,8 @@ class Runtime:
         self._stopped = False
         self._tokens: list[Any] = []
         runtimes.add(self)
-        with graph.lock:
-            for worker in self.workers:
-                self._new_thread(worker)
+        for worker in self.workers:
+            self._new_thread(worker)
         for worker in self.workers:
             worker.thread.start()
 
@@ -133,7 +132,7 @@ class Runtime:
             named = os.environ.get("RUSTARR_WORKERS", "")
             workers = [name.strip() for name in named.split(",") if name.strip()]
             if not workers:
-                return [_core.Context("cpu-serial") for _ in range(_usable_cores())]
+                return [_core.Context("cpu-serial") for _ in range(usable_cpus())]
         if isinstance(workers, (str, _core.Context)):
             workers = [workers]
         contexts = []
@@ -154,6 +153,16 @@ class Runtime:
             self._models = default_models()
         return self._models
 
+    @property
+    def pool(self) -> Any:
+        """The worker processes, which start when they are first needed."""
+        with self._guard:
+            if self._pool is None:
+                from .process import ProcessPool
+
+                self._pool = ProcessPool(len(self._process_indices))
+            return self._pool
+
     # Submitting.
 
     def submit(self, func: Callable, /, *args: Any, **kwargs: Any) -> Future:
@@ -173,18 +182,38 @@ class Runtime:
         # Tasks that a closed runtime still finishes may need others.
         if self._closed and (here.task is None or self._stopped):
             raise RuntimeError(f"the runtime is closed; the task {options.name or func!r} cannot run")
+        if options.where == "process" and not self._process_indices:
+            return self._other_processes().launch(options, func, args, kwargs)
         allowed = self._allowed(options.where)
         task = Task(self, options, func, args, kwargs, time.perf_counter())
         if allowed is not None:
             task.allowed = allowed
-        if args or kwargs:
-            arguments.scan(task)
-        if self._process_indices and allowed is not None and allowed <= self._process_indices:
-            self._check_process(task)
-        self.live[task.id] = task
-        self._inbox.append((task, True))
-        self._wake_one()
+        if self._process_indices and (allowed is None or allowed <= self._process_indices):
+            from .process import check_picklable
+
+            check_picklable(func, args, kwargs)
+            # Processes get copies.
+            task.undeclared = "R"
+        try:
+            if args or kwargs:
+                arguments.scan(task)
+            self.live[task.id] = task
+            self._inbox.append((task, True))
+            self._wake_one()
+        except BaseException:
+            # Ctrl-C may come anywhere. Nobody gets the future, so the task ends the way of cancelled ones.
+            task.future.cancel()
+            self.live[task.id] = task
+            self._inbox.append((task, True))
+            raise
         return task.future
+
+    def _other_processes(self) -> "Runtime":
+        """The runtime of worker processes that stands by one without."""
+        with self._guard:
+            if self._processes is None:
+                self._processes = Runtime(processes=usable_cpus(), models=self._models)
+            return self._processes
 
     def arrived(self, task: Task) -> None:
         """A future of others, which a task waits for, has ended."""
@@ -228,7 +257,7 @@ class Runtime:
                 self._take_inbox(step)
                 if task is not None:
                     self.scheduler.finished(task, worker)
-                    if value is _AGAIN:
+                    if value is AGAIN:
                         self._run_elsewhere(task, worker, error, step)
                     else:
                         worker.completed += 1
@@ -254,7 +283,7 @@ class Runtime:
             del step
             if task is not None:
                 thread.bind(worker)
-                value, error = self._run(worker, task)
+                value, error = run(task, worker)
             elif stop:
                 break
             # Whoever submits looks for the idle after it has filled the inbox.
@@ -313,88 +342,6 @@ class Runtime:
             if worker.idle and self.scheduler.has(worker):
                 self._leave_idle(worker)
                 step.wake.append(worker.thread)
-
-    def _run(self, worker: Worker, task: Task) -> tuple[Any, BaseException | None]:
-        here.task = task
-        try:
-            if worker.context is None:
-                return self._run_in_process(task), None
-            args, kwargs, func = task.args, task.kwargs, task.func
-            prepared = task.prepared
-            if not prepared:
-                _core._hold([a.array for a in task.accesses if not a.numpy])
-                args, kwargs = arguments.prepare(task, functools.partial(self._fetch, task, worker))
-            if arguments.wants_namespace(func, args, kwargs):
-                kwargs = {**kwargs, "xp": worker.namespace}
-            task.started = time.perf_counter()
-            value = worker.variables.copy().run(func, *args, **kwargs)
-            if not prepared or not isinstance(value, (int, float, str, type(None))):
-                value = self._keep(task, worker, value)
-            task.ended = time.perf_counter()
-            if task.options.perfmodel is not None:
-                self._measured(task, worker)
-            return value, None
-        except BaseException as error:
-            task.ended = time.perf_counter()
-            return self._failed(task, worker, error)
-        finally:
-            here.task = None
-            if not task.prepared:
-                _core._hold([])
-            args = kwargs = func = value = None
-
-    def _measured(self, task: Task, worker: Worker) -> None:
-        options = task.options
-        try:
-            self.models.record(options.perfmodel, worker.kind, task.measure(), task.ended - task.started, options.flops)
-        except Exception:
-            _log.warning("the task %r was not measured", task.name, exc_info=True)
-
-    def _fetch(self, task: Task, worker: Worker, access: Any) -> Any:
-        if not access.numpy:
-            return self.transfers.fetch(task, access, worker)
-        if access.mode != "R" or access.label is None:
-            return access.array
-        view = access.array.view()
-        view.flags.writeable = False
-        return view
-
-    def _keep(self, task: Task, worker: Worker, value: Any) -> Any:
-        """Computes what the result still records, and makes the results that are arguments the caller's arrays."""
-        used = [access for access in task.accesses if access.used is not None]
-        for access in used:
-            if access.writes:
-                _core._settle(access.used)
-        found = list(arguments.results(value))
-        for array in found:
-            _core._settle(array)
-        if worker.device != "cpu" and (used or found):
-            worker.context.synchronize()
-        self.transfers.finish(task, worker)
-        if not used or not found:
-            return value
-
-        def instead(array: Any) -> Any:
-            for access in used:
-                if array is access.used:
-                    return access.array
-            # A view of a copy that is kept for later tasks would change with it.
-            moved = (a for a in used if a.array.device != worker.device)
-            return array.copy() if any(_core._same_base(array, a.used) for a in moved) else array
-
-        return arguments.replace(value, instead)
-
-    def _failed(self, task: Task, worker: Worker, error: BaseException) -> tuple[Any, BaseException]:
-        """What becomes of a task that raised: the exception, whose traceback starts in the function and keeps no argument."""
-        untouched = not any(access.writes and access.written() for access in task.accesses)
-        lost = isinstance(error, DeviceLostError) and worker.device != "cpu"
-        if not lost:
-            try:
-                self.transfers.finish(task, worker)
-            except Exception as second:
-                error.add_note(f"afterwards: {type(second).__name__}: {second}")
-        _free_frames(error)
-        return (_AGAIN if lost and untouched else None), error
 
     def _run_elsewhere(self, task: Task, worker: Worker, error: BaseException, step: Step) -> None:
         """A worker's device failed under a task that had written nothing."""
@@ -541,7 +488,8 @@ class Runtime:
         """
         end = None if timeout is None else time.monotonic() + timeout
         own = here.task
-        for task in list(self.live.copy().values()):
+        others = {} if self._processes is None else self._processes.live
+        for task in [*self.live.copy().values(), *others.copy().values()]:
             if own is not None and own.comes_from(task):
                 continue
             if not task.future.done():
@@ -565,6 +513,8 @@ class Runtime:
             self._wake_one()
             if self.live:
                 time.sleep(0.001)
+        if self._processes is not None:
+            self._processes.close(cancel=cancel)
         self._stopped = True
         if self._pool is not None:
             self._pool.close()
@@ -593,30 +543,9 @@ class Runtime:
         error = RuntimeError("the task belongs to the parent of this forked process")
         self._closed = self._stopped = True
         for task in self.live.values():
-            for base in task.gates:
-                block = _core._block(base)
-                writes = block.announced.pop(task, None)
-                if writes is not None:
-                    _core._withdraw(base, writes)
+            open_gates(task)
             task.future._after_fork(error)
         self.live.clear()
-
-
-def _free_frames(error: BaseException) -> None:
-    """Empties the frames that exceptions hold, and takes the runtime's own off the front."""
-    seen: set[int] = set()
-    work: list[BaseException | None] = [error]
-    while work:
-        one = work.pop()
-        if one is None or id(one) in seen:
-            continue
-        seen.add(id(one))
-        traceback.clear_frames(one.__traceback__)
-        work += [one.__cause__, one.__context__]
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None and trace.tb_frame.f_code.co_filename == __file__:
-        trace = trace.tb_next
-    error.__traceback__ = trace
 
 
 def _answers(worker: Worker) -> bool:
@@ -633,10 +562,6 @@ def _is_place(worker: Worker, place: Any) -> bool:
     if isinstance(place, str):
         return place in (worker.name, worker.name.partition("#")[0], worker.name.partition(":")[0])
     return place is worker or (isinstance(place, _core.Context) and place == worker.context)
-
-
-def _usable_cores() -> int:
-    return int(_core.Context("cpu-parallel").threads)
 
 
 def _record(task: Task, error: BaseException | None) -> TaskRecord:

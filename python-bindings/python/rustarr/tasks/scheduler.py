@@ -1,6 +1,6 @@
 """Schedulers: which ready task a free worker takes next, or which worker a ready task goes to.
 
-All methods are called under the runtime's lock. A task that has been taken otherwise stays in the queues until it is met
+All methods are called under the graph's lock. A task that has been taken otherwise stays in the queues until it is met
 there; its state tells.
 """
 
@@ -78,7 +78,6 @@ class Scheduler:
         """A worker is gone; what was meant for it alone goes elsewhere."""
 
 
-
 class _Lanes(Scheduler):
     """One queue for each set of workers that tasks may run on; a worker takes the first task over all of its queues."""
 
@@ -129,7 +128,7 @@ class Eager(_Lanes):
 
 
 class Prio(_Lanes):
-    """The first worker that is free takes the task of the highest priority; among equals, the one that became ready first."""
+    """The first free worker takes the task of the highest priority, among equals the first that became ready."""
 
     name = "prio"
 
@@ -137,7 +136,7 @@ class Prio(_Lanes):
         return -task.options.priority
 
     def _reason(self, task: Task) -> str:
-        return f"prio: it was the first free worker, and no task that it may run had a priority over {task.options.priority}"
+        return f"prio: it was the first free worker, and no task for it had a priority over {task.options.priority}"
 
 
 class WorkStealing(Scheduler):
@@ -186,8 +185,8 @@ class WorkStealing(Scheduler):
 class Dmda(Scheduler):
     """Each task goes to the worker that is expected to finish it first, transfers included.
 
-    What a task takes comes from the performance models, by its size and the kind of worker; a kind that has never run the
-    model at all is tried first. Within a worker's queue, higher priorities come first.
+    What a task takes comes from the performance models, by its size and the kind of worker; a kind that the model has
+    never seen is tried first. Within a worker's queue, higher priorities come first.
     """
 
     name = "dmda"

@@ -1,5 +1,6 @@
 """Submitting tasks: ``submit``, ``task_submit``, and the decorators ``delayed`` and ``access``."""
 
+import builtins
 import functools
 import importlib
 import inspect
@@ -24,7 +25,7 @@ def submit(func: "Callable | str", /, *args: Any, **kwargs: Any) -> Future:
     func
         A callable, or its name: ``"math.log10"``, or one of ``__main__`` or of the builtins.
     args, kwargs
-        Its arguments. Futures, also in lists, tuples and dicts, are replaced by their results, for which the task waits.
+        Its arguments. Futures, also in lists, tuples and dicts, are replaced by their results; the task waits for them.
         Arrays order tasks: wherever one of two tasks writes an array or a view of it, they run in the order of
         submission. An argument that no ``access`` declares counts as written.
 
@@ -127,10 +128,7 @@ def _resolve(func: "Callable | str") -> Callable:
     if not isinstance(func, str):
         raise TypeError(f"submit: {func!r} is neither a function nor the name of one")
     module, _, name = func.rpartition(".")
-    if module:
-        places = [_named_object(module)]
-    else:
-        places = [sys.modules.get("__main__"), importlib.import_module("builtins")]
+    places = [_named_object(module)] if module else [sys.modules.get("__main__"), builtins]
     for place in places:
         found = getattr(place, name, None)
         if callable(found):

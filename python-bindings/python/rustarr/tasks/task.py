@@ -58,6 +58,10 @@ class Task:
     #: The arguments that are futures, and the arrays among the arguments.
     inputs: tuple[Any, ...] = ()
     accesses: Any = ()
+    #: What an array counts as that nobody declared: the function may do anything with it.
+    undeclared = "RW"
+    #: Whether it is in the graph.
+    entered = False
     #: Whether arguments have to be replaced before the call.
     prepared = True
     state = WAITING
@@ -89,7 +93,13 @@ class Task:
     expected = 0.0
 
     def __init__(
-        self, runtime: "Runtime", options: Options, func: Callable, args: tuple, kwargs: dict[str, Any], submitted: float
+        self,
+        runtime: "Runtime",
+        options: Options,
+        func: Callable,
+        args: tuple,
+        kwargs: dict[str, Any],
+        submitted: float,
     ) -> None:
         self.id = next(_ids)
         self.runtime = runtime

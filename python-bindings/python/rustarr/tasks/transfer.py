@@ -1,8 +1,8 @@
 """Moving arguments to the device of the worker that takes a task, and keeping the copies coherent.
 
-An array stays where it was made: its home. A worker of another device gets a copy of the array's whole base there, which
-later tasks use again as long as the home is unchanged. After a task has written a copy, the copy is the newest; the elements
-go home when somebody needs them there. Until then the home's gate is closed.
+An array stays where it was made: its home. A worker of another device gets a copy of the array's whole base there,
+which later tasks use again as long as the home is unchanged. After a task has written a copy, the copy is the newest;
+the elements go home when somebody needs them there. Until then the home's gate is closed.
 """
 
 import threading
@@ -11,7 +11,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .hazards import Access, Array
+from .hazards import Access
 
 if TYPE_CHECKING:
     from .task import Task
@@ -119,7 +119,7 @@ class Transfers:
         return replicas is not None and replicas.holds(access.array, device)
 
     def fetch(self, task: "Task", access: Access, worker: "Worker") -> Any:
-        """What the function gets for an array: a handle of it, or of its copy, that computes in the worker's context."""
+        """What the function gets for an array: a handle of it or of its copy, in the worker's context."""
         array, block = access.array, access.owner
         replicas = block.replicas
         if array.device == worker.device:
@@ -132,6 +132,12 @@ class Transfers:
         blank = access.mode == "W" and array.size == _core._base_size(array)
         copy = self._timed(task, array.nbytes, lambda: self._fetch(replicas, array, worker, blank))
         return self._hand(access, _core._within(array, copy), worker)
+
+    def home(self, access: Access) -> Any:
+        """What the function of another process gets: the array itself, whose newest elements come home."""
+        if access.owner is not None and access.owner.replicas is not None:
+            access.owner.replicas.come_home(access.array)
+        return access.array
 
     def _hand(self, access: Access, array: Any, worker: "Worker") -> Any:
         label = access.label if access.mode == "R" else None

@@ -1,5 +1,6 @@
 """Workers: contexts with a thread that runs tasks in them."""
 
+import contextlib
 import contextvars
 import os
 import threading
@@ -10,7 +11,6 @@ import rustarr
 
 if TYPE_CHECKING:
     from .runtime import Runtime
-    from .task import Task
 
 #: The runtime of ``with``, or of the task that runs.
 current_runtime: contextvars.ContextVar[Any] = contextvars.ContextVar("rustarr.tasks.runtime", default=None)
@@ -83,10 +83,9 @@ class WorkerThread(threading.Thread):
 
     def wake(self) -> None:
         """Ends the present or the next `sleep`."""
-        try:
+        # It may be awake already.
+        with contextlib.suppress(RuntimeError):
             self._wake.release()
-        except RuntimeError:
-            pass  # it is awake already
 
     def sleep(self) -> None:
         """Waits for `wake`."""
