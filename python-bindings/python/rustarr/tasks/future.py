@@ -133,6 +133,8 @@ class Future(concurrent.futures.Future):
                 waiter.add_cancelled(self)
             self._condition.notify_all()
         self.task.forget()
+        # The graph has to hear of it: the task may wait for a future that never comes.
+        self.task.runtime.arrived(self.task)
         self._invoke_callbacks()
         return True
 

@@ -49,9 +49,10 @@ class Step:
         for thread in self.wake:
             thread.wake()
         for task in self.ended:
-            if task.future._done_callbacks and not task.future.cancelled():
-                task.future._invoke_callbacks()
-            task.runtime.report(task)
+            future, task.future = task.future, None
+            if future._done_callbacks and not future.cancelled():
+                future._invoke_callbacks()
+            task.runtime.report(task, future)
 
 
 def enter(task: Task, step: Step) -> None:
@@ -65,7 +66,7 @@ def enter(task: Task, step: Step) -> None:
     for future in task.inputs:
         other = getattr(future, "task", None) if isinstance(future, Future) else None
         if other is None:
-            if not future.done():
+            if not future.done() and not task.future.cancelled():
                 task.foreign += 1
                 future.add_done_callback(lambda _: task.runtime.arrived(task))
         else:
@@ -78,6 +79,14 @@ def enter(task: Task, step: Step) -> None:
     if task.accesses:
         hazards.register(task, task.accesses)
     advance(task, step)
+
+
+def arrive(task: Task, step: Step) -> None:
+    """A future of others, which a task waits for, has ended, or the task was cancelled."""
+    if task.entered and task.state is WAITING:
+        # A cancelled task waits for no value, only for its turn on its arrays.
+        task.foreign = 0 if task.future.cancelled() else task.foreign - 1
+        advance(task, step)
 
 
 def _block(task: Task, other: Task) -> None:

@@ -49,8 +49,8 @@ class Block:
         task = here.task
         for other, other_writes in self.announced.copy().items():
             within = task is not None and task.comes_from(other)
-            if (writes or other_writes) and not within and not other.future.done():
-                other.future._wait(None)
+            if (writes or other_writes) and not within:
+                other.wait()
         if self.replicas is not None:
             self.replicas.come_home()
 

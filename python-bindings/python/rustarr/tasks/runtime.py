@@ -95,7 +95,7 @@ class Runtime:
         self.one_memory = len({w.device for w in self.workers if w.device is not None}) < 2 and all(
             w.device is None or w.device == "cpu" for w in self.workers
         )
-        #: Tasks that were submitted, or whose foreign inputs have come, in order; the workers take them into the graph.
+        #: Tasks with whether they are new, or have heard of something; the workers take them into the graph.
         self._inbox: deque[tuple[Task, bool]] = deque()
         #: Unended tasks by number.
         self.live: dict[int, Task] = {}
@@ -186,6 +186,8 @@ class Runtime:
             return self._other_processes().launch(options, func, args, kwargs)
         allowed = self._allowed(options.where)
         task = Task(self, options, func, args, kwargs, time.perf_counter())
+        # The task's own reference goes with its end, which may come before ours.
+        future = task.future
         if allowed is not None:
             task.allowed = allowed
         if self._process_indices and (allowed is None or allowed <= self._process_indices):
@@ -202,11 +204,11 @@ class Runtime:
             self._wake_one()
         except BaseException:
             # Ctrl-C may come anywhere. Nobody gets the future, so the task ends the way of cancelled ones.
-            task.future.cancel()
+            future.cancel()
             self.live[task.id] = task
             self._inbox.append((task, True))
             raise
-        return task.future
+        return future
 
     def _other_processes(self) -> "Runtime":
         """The runtime of worker processes that stands by one without."""
@@ -216,7 +218,7 @@ class Runtime:
             return self._processes
 
     def arrived(self, task: Task) -> None:
-        """A future of others, which a task waits for, has ended."""
+        """A future of others, which a task waits for, has ended, or the task was cancelled."""
         self._inbox.append((task, False))
         self._wake_one()
 
@@ -299,8 +301,7 @@ class Runtime:
             if new:
                 graph.enter(task, step)
             else:
-                task.foreign -= 1
-                graph.advance(task, step)
+                graph.arrive(task, step)
 
     def _leave_idle(self, worker: Worker) -> None:
         if worker.idle:
@@ -388,9 +389,9 @@ class Runtime:
         if active is not None:
             active.add(_record(task, error))
 
-    def report(self, task: Task) -> None:
+    def report(self, task: Task, future: Future) -> None:
         """Tells the log of a failure where nobody has a future to ask."""
-        error = task.future._exception
+        error = future._exception
         if error is not None and not task.options.ret_future:
             _log.error("the task %r failed, and nobody has its future", task.name, exc_info=error)
 
@@ -492,8 +493,7 @@ class Runtime:
         for task in [*self.live.copy().values(), *others.copy().values()]:
             if own is not None and own.comes_from(task):
                 continue
-            if not task.future.done():
-                task.future._wait(None if end is None else max(0.0, end - time.monotonic()))
+            task.wait(None if end is None else max(0.0, end - time.monotonic()))
 
     def close(self, *, cancel: bool = False) -> None:
         """Waits for the tasks and stops the threads; tasks can no longer be submitted. A second call does nothing.
@@ -506,7 +506,7 @@ class Runtime:
         self._closed = True
         if cancel:
             for task in self.live.copy().values():
-                task.future.cancel()
+                task.cancel()
         while self.live:
             self.wait()
             # Those that were cancelled leave when a worker meets them.

@@ -111,8 +111,9 @@ class Task:
         parent = here.task
         if parent is not None:
             self.parent = parent
-        self.future = future = Future()
-        future.task = self
+        #: None after the end: a future that nobody else has shall free its result at once, not wait for the collector.
+        self.future: Future | None = Future()
+        self.future.task = self
 
     @property
     def name(self) -> str:
@@ -133,6 +134,17 @@ class Task:
             else:
                 self.size = int(base(*self.args, **self.kwargs) if callable(base) else base)
         return self.size
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until the task has ended; whoever waits in a task gives up its worker."""
+        future = self.future
+        if future is not None and not future.done():
+            future._wait(timeout)
+
+    def cancel(self) -> bool:
+        """Cancels the task unless it has started."""
+        future = self.future
+        return future is not None and not future.done() and future.cancel()
 
     def forget(self) -> None:
         """Lets go of the function and the arguments; the name stays."""
