@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import _core
-from ..exceptions import DeviceLostError
 from . import arguments, graph
 from ._cpus import usable_cpus
 from .errors import DeadlockError
@@ -37,7 +36,7 @@ runtimes: "set[Runtime]" = set()
 
 
 class Runtime:
-    """Runs tasks on workers, each of which is a context.
+    """Runs tasks on workers, each of which is a context, until it is closed; ``with`` makes it current and closes it.
 
     Parameters
     ----------
@@ -113,8 +112,15 @@ class Runtime:
         runtimes.add(self)
         for worker in self.workers:
             self._new_thread(worker)
-        for worker in self.workers:
-            worker.thread.start()
+        try:
+            for worker in self.workers:
+                worker.thread.start()
+        except BaseException:
+            self._closed = self._stopped = True
+            runtimes.discard(self)
+            for thread in self._threads:
+                thread.wake()
+            raise
 
     @staticmethod
     def _count(processes: Any) -> int:
@@ -199,6 +205,8 @@ class Runtime:
         try:
             if args or kwargs:
                 arguments.scan(task)
+            if options.perfmodel is not None and not task.inputs:
+                task.measure()
             self.live[task.id] = task
             self._inbox.append((task, True))
             self._wake_one()
@@ -259,6 +267,8 @@ class Runtime:
                 self._take_inbox(step)
                 if task is not None:
                     self.scheduler.finished(task, worker)
+                    if worker.loss is not None and not worker.lost:
+                        self._lose(worker, step)
                     if value is AGAIN:
                         self._run_elsewhere(task, worker, error, step)
                     else:
@@ -346,8 +356,6 @@ class Runtime:
 
     def _run_elsewhere(self, task: Task, worker: Worker, error: BaseException, step: Step) -> None:
         """A worker's device failed under a task that had written nothing."""
-        if not worker.lost and not _answers(worker):
-            self._lose(worker, error, step)
         allowed = task.allowed if task.allowed is not None else frozenset(w.index for w in self.workers)
         left = frozenset(i for i in allowed if i != worker.index and not self.workers[i].lost)
         if not left:
@@ -360,9 +368,9 @@ class Runtime:
         task.future._reopen()
         graph.advance(task, step)
 
-    def _lose(self, worker: Worker, error: BaseException, step: Step) -> None:
+    def _lose(self, worker: Worker, step: Step) -> None:
         worker.lost = True
-        self._loss = error
+        self._loss = worker.loss
         self.scheduler.lose(worker)
         for task in list(self.live.copy().values()):
             if task.state is READY and not self._able(task):
@@ -380,7 +388,13 @@ class Runtime:
             step.doomed.append((task, None, self._loss))
             return
         task.state = READY
-        self.scheduler.push(task)
+        try:
+            self.scheduler.push(task)
+        except Exception as error:
+            # A model or a size that cannot be had.
+            task.state = RUNNING
+            step.doomed.append((task, None, error))
+            return
         step.runtimes.add(self)
 
     def record(self, task: Task, error: BaseException | None) -> None:
@@ -441,7 +455,7 @@ class Runtime:
             step.settle()
         step.finish()
         if fresh is not None:
-            fresh.start()
+            self._start_spare(fresh, thread, task)
         try:
             yield
         finally:
@@ -457,6 +471,20 @@ class Runtime:
             step.finish()
             while thread.worker is not worker:
                 thread.sleep()
+
+    def _start_spare(self, fresh: WorkerThread, thread: WorkerThread, task: Task) -> None:
+        """Starts the thread that takes over from one that is to wait."""
+        try:
+            fresh.start()
+        except RuntimeError as error:
+            with graph.lock:
+                worker = fresh.worker
+                thread.worker = worker
+                worker.thread = thread
+                self._threads.discard(fresh)
+                self._waiting -= 1
+                task.waits_for = ()
+            raise RuntimeError(f"the task {task.name!r} cannot wait: {error}") from error
 
     def _hand_over(self, from_: WorkerThread, to: WorkerThread, step: Step) -> None:
         worker = from_.worker
@@ -502,7 +530,14 @@ class Runtime:
         ----------
         cancel
             Whether to cancel the tasks that have not started.
+
+        Raises
+        ------
+        RuntimeError
+            If a task would close the runtime that it runs in.
         """
+        if here.task is not None and here.task.runtime is self:
+            raise RuntimeError(f"the task {here.task.name!r} cannot close the runtime that it runs in")
         self._closed = True
         if cancel:
             for task in self.live.copy().values():
@@ -546,15 +581,6 @@ class Runtime:
             open_gates(task)
             task.future._after_fork(error)
         self.live.clear()
-
-
-def _answers(worker: Worker) -> bool:
-    """Whether a worker's device still computes."""
-    try:
-        xp = worker.namespace
-        return float(xp.sum(xp.ones(2, dtype=xp.float32))) == 2.0
-    except DeviceLostError:
-        return False
 
 
 def _is_place(worker: Worker, place: Any) -> bool:

@@ -124,15 +124,15 @@ class Task:
         return name if name is not None else function_name(self.func)
 
     def measure(self) -> int:
-        """The size that performance models know the task by."""
+        """The size that performance models know the task by; its inputs have ended."""
         if self.size is None:
-            from .arguments import elements
+            from . import arguments
 
             base = self.options.sizebase
-            if base is None:
-                self.size = elements(self)
-            else:
-                self.size = int(base(*self.args, **self.kwargs) if callable(base) else base)
+            if callable(base):
+                args, kwargs = arguments.prepare(self, lambda access: access.array)
+                base = base(*args, **kwargs)
+            self.size = arguments.elements(self) if base is None else int(base)
         return self.size
 
     def wait(self, timeout: float | None = None) -> None:
