@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 
-from . import graph
+from . import graph, transfer
 from .future import here
 from .hazards import Hazards
 from .runtime import Runtime, runtimes
@@ -58,11 +58,12 @@ def _forked() -> None:
     _lock = threading.Lock()
     _default = None
     graph.lock = threading.Lock()
-    graph.hazards = Hazards()
     here.task = None
+    transfer.after_fork()
     for runtime in list(runtimes):
         runtime.forget_parent()
     runtimes.clear()
+    graph.hazards = Hazards()
 
 
 # Before the interpreter waits for threads that are not daemons: a task may still need a thread of its own.

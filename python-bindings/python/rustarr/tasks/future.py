@@ -209,11 +209,8 @@ class Future(concurrent.futures.Future):
     def __repr__(self) -> str:
         return f"<rustarr.tasks.Future {self.name!r} {self._state.partition('_')[0].lower()}>"
 
-    def _after_fork(self, error: BaseException) -> None:
-        """Fails the future in a forked child, which has the locks of its parent's threads but not the threads."""
+    def _after_fork(self) -> None:
+        """Forgets locks and waiters in a forked child: the parent's threads may have held them, and are not here."""
         for key in ("_cond", "_waiting", "_open"):
             self.__dict__.pop(key, None)
         self._done_callbacks = []
-        if not self.done():
-            self._exception = error
-            self._state = _FINISHED

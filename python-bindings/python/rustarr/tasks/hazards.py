@@ -232,13 +232,8 @@ class Hazards:
             block.readers.pop(task, None)
             if not block.writers and not block.readers:
                 self.regions.drop(block, access.first)
-        open_gates(task)
-
-
-def open_gates(task: "Task") -> None:
-    """Those outside need not wait for the task any longer."""
-    for base in task.gates:
-        _core._strike(base, _core._block(base).announced, task)
+        for base in task.gates:
+            _core._strike(base, _core._block(base).announced, task)
 
 
 def _holder(task: "Task", block: Block) -> "Task | None":

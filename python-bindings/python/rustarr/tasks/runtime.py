@@ -16,7 +16,6 @@ from .errors import DeadlockError
 from .execute import AGAIN, run
 from .future import Future, here
 from .graph import Step
-from .hazards import open_gates
 from .scheduler import Scheduler, make_scheduler
 from .task import READY, RUNNING, WAITING, Options, Task
 from .trace import TaskRecord
@@ -256,6 +255,15 @@ class Runtime:
 
     def serve(self, thread: WorkerThread) -> None:
         """Runs tasks until the runtime stops; the whole life of a thread."""
+        try:
+            self._serve(thread)
+        except BaseException as error:
+            # A fault of the runtime itself. Whoever waits has to hear of it.
+            self._closed = self._stopped = True
+            self.fail(RuntimeError(f"{self!r} is broken: {type(error).__name__}: {error}"))
+            raise
+
+    def _serve(self, thread: WorkerThread) -> None:
         task: Task | None = None
         value: Any = None
         error: BaseException | None = None
@@ -344,8 +352,7 @@ class Runtime:
                 task.worker = worker
                 return task
             self.scheduler.finished(task, worker)
-            step.doomed.append((task, None, None))
-            task.state = RUNNING
+            step.doom(task, None)
 
     def choose_wakes(self, step: Step) -> None:
         """Wakes idle workers for whom there is something to do."""
@@ -374,8 +381,7 @@ class Runtime:
         self.scheduler.lose(worker)
         for task in list(self.live.copy().values()):
             if task.state is READY and not self._able(task):
-                task.state = RUNNING
-                step.doomed.append((task, None, self._loss))
+                step.doom(task, self._loss)
 
     def _able(self, task: Task) -> bool:
         """Whether any worker that may run the task is there still."""
@@ -385,23 +391,17 @@ class Runtime:
     def admit(self, task: Task, step: Step) -> None:
         """Takes a ready task to be run."""
         if self._loss is not None and not self._able(task):
-            step.doomed.append((task, None, self._loss))
+            step.doom(task, self._loss)
             return
         task.state = READY
-        try:
-            self.scheduler.push(task)
-        except Exception as error:
-            # A model or a size that cannot be had.
-            task.state = RUNNING
-            step.doomed.append((task, None, error))
-            return
+        self.scheduler.push(task)
         step.runtimes.add(self)
 
-    def record(self, task: Task, error: BaseException | None) -> None:
+    def record(self, task: Task, state: str) -> None:
         """Tells the traces that are active of a task that is ending."""
         active = active_trace()
         if active is not None:
-            active.add(_record(task, error))
+            active.add(_record(task, state))
 
     def report(self, task: Task, future: Future) -> None:
         """Tells the log of a failure where nobody has a future to ask."""
@@ -426,6 +426,7 @@ class Runtime:
         futures = list(futures)
         step = Step()
         fresh = None
+        refusal: Exception | None = None
         with graph.lock:
             for runtime in {self, *(f.task.runtime for f in futures if isinstance(f, Future))}:
                 runtime._take_inbox(step)
@@ -433,27 +434,29 @@ class Runtime:
             for other in graph.before(futures):
                 if other is task:
                     names = ", ".join(repr(getattr(f, "name", f)) for f in futures)
-                    raise DeadlockError(f"the task {task.name!r} would wait for ever: {names} waits for it in turn")
-                if other.state is READY:
+                    refusal = DeadlockError(f"the task {task.name!r} would wait for ever: {names} waits for it in turn")
+                elif other.state is READY:
                     other.runtime._urgent.append(other)
                     step.runtimes.add(other.runtime)
             if self._waiting >= MOST_WAITING:
-                raise RuntimeError(
-                    f"the task {task.name!r} cannot wait: {self._waiting} tasks of this runtime wait for others already"
-                )
-            self._waiting += 1
-            task.waits_for = futures
-            worker = thread.worker
-            thread.worker = None
-            if self._spare:
-                spare = self._spare.pop()
-                spare.worker = worker
-                worker.thread = spare
-                step.wake.append(spare)
-            else:
-                fresh = self._new_thread(worker)
+                count = f"{self._waiting} tasks of this runtime wait for others already"
+                refusal = RuntimeError(f"the task {task.name!r} cannot wait: {count}")
+            if refusal is None:
+                self._waiting += 1
+                task.waits_for = futures
+                worker = thread.worker
+                thread.worker = None
+                if self._spare:
+                    spare = self._spare.pop()
+                    spare.worker = worker
+                    worker.thread = spare
+                    step.wake.append(spare)
+                else:
+                    fresh = self._new_thread(worker)
             step.settle()
         step.finish()
+        if refusal is not None:
+            raise refusal
         if fresh is not None:
             self._start_spare(fresh, thread, task)
         try:
@@ -575,12 +578,24 @@ class Runtime:
 
     def forget_parent(self) -> None:
         """In a forked child: fails what the parent's threads were to do. Its threads are not here."""
-        error = RuntimeError("the task belongs to the parent of this forked process")
         self._closed = self._stopped = True
-        for task in self.live.values():
-            open_gates(task)
-            task.future._after_fork(error)
-        self.live.clear()
+        tasks = list(self.live.values())
+        for task in tasks:
+            task.future._after_fork()
+        self.fail(RuntimeError("the task belongs to the parent of this forked process"))
+        while tasks:
+            task = tasks.pop()
+            graph.hazards.release(task)
+            tasks += task.shares
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the futures of all tasks at once."""
+        while self.live:
+            future = self.live.popitem()[1].future
+            if future is not None and not future.done():
+                future._claim()
+                future._settle(None, error)
+                future._invoke_callbacks()
 
 
 def _is_place(worker: Worker, place: Any) -> bool:
@@ -590,7 +605,7 @@ def _is_place(worker: Worker, place: Any) -> bool:
     return place is worker or (isinstance(place, _core.Context) and place == worker.context)
 
 
-def _record(task: Task, error: BaseException | None) -> TaskRecord:
+def _record(task: Task, state: str) -> TaskRecord:
     return TaskRecord(
         id=task.id,
         name=task.name,
@@ -600,7 +615,7 @@ def _record(task: Task, error: BaseException | None) -> TaskRecord:
         started=task.started,
         ended=task.ended,
         dependencies=task.dependencies,
-        state="cancelled" if task.future.cancelled() else "failed" if error is not None else "done",
+        state=state,
         model=task.options.perfmodel,
         size=task.size,
         transfers=task.transfers,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _ids = itertools.count(1)
 
 #: The states of a task, in order.
-WAITING, READY, RUNNING, DONE = "waiting", "ready", "running", "done"
+WAITING, READY, RUNNING, ENDING, DONE = "waiting", "ready", "running", "ending", "done"
 
 
 class Options:
