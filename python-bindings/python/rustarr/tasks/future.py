@@ -6,6 +6,7 @@ A task that waits for a future of a task gives up its worker meanwhile, whicheve
 import asyncio
 import concurrent.futures
 import threading
+import weakref
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
 from typing import Any
@@ -45,13 +46,14 @@ class _Waiters(list):
 
     def __init__(self, future: "Future") -> None:
         super().__init__()
-        self.future = future
+        # Not a cycle: results shall go with the future.
+        self.future = weakref.ref(future)
 
     def append(self, waiter: Any) -> None:
         if here.task is not None:
             if not isinstance(waiter.event, _SlotEvent):
                 waiter.event = _SlotEvent([])
-            waiter.event.futures.append(self.future)
+            waiter.event.futures.append(self.future())
         super().append(waiter)
 
 
