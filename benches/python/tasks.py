@@ -106,6 +106,28 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def print_speedup(rounds: int) -> None:
+    """Independent array tasks on two workers beside the same on one: 2 is ideal where two cores are free."""
+    import numpy
+
+    blocks = [numpy.linspace(0, 1, 1 << 20) for _ in range(8)]
+
+    @tasks.access(x="R")
+    def work(x, xp):
+        return float(xp.sum(xp.exp(xp.sin(xp.asarray(x, copy=False)))))
+
+    def seconds(workers):
+        with tasks.Runtime(["cpu-serial"] * workers) as runtime:
+            results([runtime.submit(work, block) for block in blocks])  # fills the memory pools
+            start = time.perf_counter()
+            results([runtime.submit(work, block) for block in blocks * 4])
+            return time.perf_counter() - start
+
+    ratios = [seconds(1) / seconds(2) for _ in range(rounds)]
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+    print(f"independent array tasks on two workers: {statistics.median(ratios):.2f} ({spread}) times as fast as on one")
+
+
 def main():
     args = parse_arguments()
     peers = [name for name in args.peers if importlib.util.find_spec(MODULES.get(name, "rustarr"))]
@@ -145,6 +167,7 @@ def main():
         spread = f"{figure['ratio_min']:.2f} to {figure['ratio_max']:.2f}"
         total = f"{figure['total_seconds'] * 1e6:.1f}"
         print(line.format(name, submit, total, f"{figure['ratio']:.2f}", spread))
+    print_speedup(args.rounds)
     if args.json:
         args.json.write_text(json.dumps(figures, indent=1) + "\n")
 

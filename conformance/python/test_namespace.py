@@ -111,6 +111,18 @@ def test_dir_is_what_works(xp):
     assert set(rustarr.__all__) <= set(dir(rustarr))
 
 
+def test_a_plain_name_is_no_context_with_options():
+    code = """if True:
+        import rustarr
+        one = rustarr.namespace("cpu-parallel", threads=1)
+        plain = rustarr.namespace("cpu-parallel")
+        assert plain is not one and plain.context != one.context
+        assert plain is rustarr.namespace("cpu-parallel") is rustarr.namespace(plain.context)
+        assert one is rustarr.namespace(one.context)
+    """
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
 def test_one_object_per_context():
     for name in ("cpu-serial", "cpu-parallel"):
         xp = rustarr.namespace(name)

@@ -206,6 +206,8 @@ def test_a_forked_child_has_no_tasks_and_starts_anew():
                     said.append("closed" in str(error))
                 with Runtime(["cpu-serial", "cpu-parallel"]):
                     said.append(submit(lambda a: a + 1, submit(int)).result(20) == 1)
+                    said.append(submit(access(x="RW")(lambda x: x.fill(2)), x).result(20) is None)
+                    said.append(x.tolist() == [2.0] * 3)
                 from rustarr.tasks.current import default
 
                 said.append(default().submit(lambda: 7).result(20) == 7)
@@ -217,7 +219,7 @@ def test_a_forked_child_has_no_tasks_and_starts_anew():
         with os.fdopen(read) as pipe:
             text = pipe.read()
         assert os.waitpid(pid, 0)[1] == 0
-        assert text == repr([True] * 6)
+        assert text == repr([True] * 8)
         opened.set()
         assert behind.result(60) is None
 
@@ -251,6 +253,31 @@ def test_forks_while_workers_are_busy():
             assert os.waitpid(pid, 0)[1] == 0
         stop.set()
         busy.join(60)
+
+
+def test_a_fault_of_the_runtime_itself_is_told_to_all_who_wait(monkeypatch):
+    from rustarr.tasks import graph
+
+    told = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: told.append(args.exc_type))
+    runtime = Runtime(["cpu-serial"])
+    opened = threading.Event()
+    first = runtime.submit(opened.wait, 60)
+    second = runtime.submit(int, "3")
+
+    def broken(*_):
+        raise LookupError("broken")
+
+    monkeypatch.setattr(graph, "end", broken)
+    opened.set()
+    for future in (first, second):
+        with pytest.raises(RuntimeError, match="is broken: LookupError"):
+            future.result(60)
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="closed"):
+        runtime.submit(int)
+    runtime.close()
+    assert told == [LookupError]
 
 
 # A device that is lost in the middle of a task.

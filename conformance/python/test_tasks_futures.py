@@ -6,6 +6,7 @@ import gc
 import logging
 import math
 import threading
+import time
 import traceback
 import weakref
 
@@ -223,6 +224,34 @@ def test_arguments_and_functions_are_let_go_after_the_end():
     assert "lambda" in future.name
 
 
+def test_results_go_with_the_future():
+    """At once, not when the collector comes: they may be large."""
+
+    class Big:
+        pass
+
+    def make():
+        big = Big()
+        gone.append(weakref.ref(big))
+        return big
+
+    gone = []
+    gc.collect()
+    gc.disable()
+    try:
+        future = submit(make)
+        future.result(60)
+        chained = submit(lambda big: None, future)
+        chained.result(60)
+        del future
+        deadline = time.monotonic() + 60
+        while gone[0]() is not None and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert gone[0]() is None
+    finally:
+        gc.enable()
+
+
 def test_a_failed_input_fails_its_dependents_with_the_cause():
     ran = []
     first = task_submit(name="quotient")(divide, 1, 0)
@@ -277,6 +306,18 @@ def test_cancel_after_the_start_does_nothing(gate):
     assert future.running() and not future.cancel() and not future.cancelled()
     gate.opened.set()
     assert future.result(60) == "opened" and not future.cancel() and not future.running()
+
+
+def test_a_cancelled_task_waits_for_no_value():
+    never = concurrent.futures.Future()
+    with Runtime(["cpu-serial"]) as runtime:
+        future = submit(add, never)
+        dependent = submit(add, future)
+        assert future.cancel()
+        assert isinstance(dependent.exception(60), DependencyError)
+        assert submit(add, 1).result(60) == 1
+        runtime.wait(60)
+    assert not runtime.live
 
 
 def test_a_cancelled_task_lets_its_arguments_go(gate):

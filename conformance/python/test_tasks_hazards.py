@@ -251,6 +251,20 @@ def test_a_declared_argument_cannot_be_written():
     x[0] = 5  # the caller's own handle is as it was
 
 
+def test_methods_are_declared_too():
+    class Holder:
+        @access(x="R")
+        def look(self, x, y):
+            y[...] = 1
+            with pytest.raises(ValueError, match='argument "x" was declared'):
+                x += 1
+            return self
+
+    holder, x, y = Holder(), xp.zeros(2), xp.zeros(2)
+    assert submit(holder.look, x, y).result(60) is holder
+    assert (x.tolist(), y.tolist()) == ([0.0] * 2, [1.0] * 2)
+
+
 def test_a_declared_numpy_argument_comes_as_a_view_that_cannot_be_written():
     @access(a="R", rest="R")
     def look(a, *rest):

@@ -253,6 +253,33 @@ def test_dmda_counts_what_workers_have_to_do():
     assert [explain(f).worker for f in futures] == chosen
 
 
+def test_sizes_are_of_results_and_may_fail():
+    models = Linear({"cpu-serial": (1.0, 1.0)})
+    for scheduler in ("eager", "dmda"):
+        with Runtime(["cpu-serial"], scheduler=scheduler, models=models):
+            first = submit(lambda: 7)
+            future = task_submit(perfmodel="m", sizebase=lambda n: n * 2)(lambda n: n, first)
+            assert future.result(60) == 7 and models.recorded[-1][2] == 14
+            with pytest.raises(ZeroDivisionError):
+                task_submit(perfmodel="m", sizebase=lambda n: 1 // n)(lambda n: n, 0)
+            late = task_submit(perfmodel="m", sizebase=lambda n: n // 0)(lambda n: n, first)
+            if scheduler == "dmda":
+                assert isinstance(late.exception(60), ZeroDivisionError)
+            else:
+                assert late.result(60) == 7, "it is only not measured"
+            assert submit(int).result(60) == 0
+
+
+def test_models_that_fail():
+    models = Linear({})
+    models.estimate = models.record = lambda *args: 1 / 0
+    with Runtime(["cpu-serial"], scheduler="dmda", models=models):
+        assert isinstance(task_submit(perfmodel="m")(int).exception(60), ZeroDivisionError)
+        assert submit(int).result(60) == 0
+    with Runtime(["cpu-serial"], models=models):
+        assert task_submit(perfmodel="m")(int).result(60) == 0, "it is only not measured"
+
+
 def test_dmda_measures_what_it_does_not_know():
     models = Linear({"cpu-serial": (1.0, 0.0)})
     contexts = [rustarr.Context("cpu-serial"), rustarr.Context("cpu-parallel", threads=1)]
@@ -388,6 +415,35 @@ def test_one_task_at_a_time_on_a_worker():
         for future in [submit(work, 4) for _ in range(3)]:
             future.result(60)
     assert max(most) == 2
+
+
+def test_no_thread_to_take_over(monkeypatch):
+    with Runtime(["cpu-serial"]):
+
+        def wait():
+            def start(self):
+                raise RuntimeError("can't start new thread")
+
+            inner = submit(int)
+            with monkeypatch.context() as patch:
+                patch.setattr(threading.Thread, "start", start)
+                with pytest.raises(RuntimeError, match="cannot wait: can't start"):
+                    inner.result()
+            return inner.result()
+
+        assert submit(wait).result(60) == 0
+
+
+def test_a_task_that_closes_its_own_runtime():
+    with Runtime(["cpu-serial"]) as runtime:
+        with pytest.raises(RuntimeError, match="cannot close the runtime"):
+            submit(runtime.close).result(60)
+
+        def inner():
+            with Runtime(["cpu-serial"]):
+                return submit(int).result()
+
+        assert submit(inner).result(60) == 0
 
 
 def test_a_task_that_waits_for_itself():

@@ -216,8 +216,9 @@ def _shared_context(name: str) -> _core.Context:
     key = _key(name, {})
     with _lock:
         if key not in _contexts:
-            for context in _contexts.values():
-                if context.name == name and not context.closed:
+            for (_, options), context in _contexts.items():
+                # One with options of its own is another context.
+                if not options and context.name == name and not context.closed:
                     return context
             _contexts[key] = _core.Context(name)
         return _contexts[key]

@@ -31,9 +31,18 @@ class Declaration:
         return self.positions[position] if position < len(self.positions) else self.rest
 
 
+def declaration(func: Any) -> Declaration | None:
+    """What a function's arguments were declared as, if they were."""
+    found = getattr(func, "__rustarr_access__", None)
+    if found is not None and hasattr(func, "__func__"):
+        # A bound method has got its first argument.
+        return Declaration(found.positions[1:], found.rest, found.modes)
+    return found
+
+
 def _named(task: "Task") -> Iterator[tuple[Any, str | None, str | None]]:
     """The arguments, each with its name, if it matters, and its mode, if it was declared."""
-    declared: Declaration | None = getattr(task.func, "__rustarr_access__", None)
+    declared = declaration(task.func)
     for position, value in enumerate(task.args):
         if type(value) not in _PLAIN:
             name = None if declared is None else declared.name(position)
@@ -97,7 +106,7 @@ def failure(task: "Task") -> tuple[Any, BaseException] | None:
 def prepare(task: "Task", fetch: Callable[[Access], Any]) -> tuple[tuple, dict[str, Any]]:
     """The arguments that the function gets: results for futures, and what `fetch` makes of arrays."""
     put = _Preparation(task, fetch).put
-    declared: Declaration | None = getattr(task.func, "__rustarr_access__", None)
+    declared = declaration(task.func)
 
     def label(name: str | None) -> str | None:
         return name if declared is not None and declared.modes.get(name or "") == "R" else None
@@ -142,7 +151,7 @@ class _Preparation:
 
 def written(func: Any, args: tuple, kwargs: dict[str, Any]) -> list["int | str"]:
     """Positions and names of the array arguments that are declared as written."""
-    declared: Declaration | None = getattr(func, "__rustarr_access__", None)
+    declared = declaration(func)
     if declared is None:
         return []
     places = [(position, declared.name(position), value) for position, value in enumerate(args)]

@@ -5,10 +5,11 @@ import os
 import sys
 import threading
 
-from . import graph
+from . import graph, transfer
 from .future import here
 from .hazards import Hazards
 from .runtime import Runtime, runtimes
+from .task import RUNNING
 from .worker import current_runtime
 
 _lock = threading.Lock()
@@ -38,8 +39,8 @@ def _finish() -> None:
     interrupted = issubclass(getattr(sys, "last_type", None) or object, KeyboardInterrupt)
     if interrupted:
         tasks = [task for runtime in list(runtimes) for task in list(runtime.live.copy().values())]
-        cancelled = sum(task.future.cancel() for task in tasks)
-        running = sum(not task.future.done() for task in tasks)
+        cancelled = sum(task.cancel() for task in tasks)
+        running = sum(task.state is RUNNING for task in tasks)
         if cancelled:
             print(f"rustarr.tasks: {cancelled} tasks had not begun and were cancelled", file=sys.stderr)
         if running:
@@ -57,11 +58,12 @@ def _forked() -> None:
     _lock = threading.Lock()
     _default = None
     graph.lock = threading.Lock()
-    graph.hazards = Hazards()
     here.task = None
+    transfer.after_fork()
     for runtime in list(runtimes):
         runtime.forget_parent()
     runtimes.clear()
+    graph.hazards = Hazards()
 
 
 # Before the interpreter waits for threads that are not daemons: a task may still need a thread of its own.

@@ -110,6 +110,8 @@ def _failed(task: Task, worker: Worker, error: BaseException) -> tuple[Any, Base
     """What becomes of a task that raised: its exception, with a traceback of the function that keeps no argument."""
     untouched = not any(access.writes and access.written() for access in task.accesses)
     lost = isinstance(error, DeviceLostError) and worker.device not in (None, "cpu")
+    if lost and not _answers(worker):
+        worker.loss = error
     if not lost:
         try:
             task.runtime.transfers.finish(task, worker)
@@ -117,6 +119,15 @@ def _failed(task: Task, worker: Worker, error: BaseException) -> tuple[Any, Base
             error.add_note(f"afterwards: {type(second).__name__}: {second}")
     _free_frames(error)
     return (AGAIN if lost and untouched else None), error
+
+
+def _answers(worker: Worker) -> bool:
+    """Whether a worker's device still computes."""
+    try:
+        xp = worker.namespace
+        return float(xp.sum(xp.ones(2, dtype=xp.float32))) == 2.0
+    except Exception:
+        return False
 
 
 def _free_frames(error: BaseException) -> None:

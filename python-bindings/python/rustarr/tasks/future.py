@@ -6,6 +6,7 @@ A task that waits for a future of a task gives up its worker meanwhile, whicheve
 import asyncio
 import concurrent.futures
 import threading
+import weakref
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
 from typing import Any
@@ -45,13 +46,14 @@ class _Waiters(list):
 
     def __init__(self, future: "Future") -> None:
         super().__init__()
-        self.future = future
+        # Not a cycle: results shall go with the future.
+        self.future = weakref.ref(future)
 
     def append(self, waiter: Any) -> None:
         if here.task is not None:
             if not isinstance(waiter.event, _SlotEvent):
                 waiter.event = _SlotEvent([])
-            waiter.event.futures.append(self.future)
+            waiter.event.futures.append(self.future())
         super().append(waiter)
 
 
@@ -133,6 +135,8 @@ class Future(concurrent.futures.Future):
                 waiter.add_cancelled(self)
             self._condition.notify_all()
         self.task.forget()
+        # The graph has to hear of it: the task may wait for a future that never comes.
+        self.task.runtime.arrived(self.task)
         self._invoke_callbacks()
         return True
 
@@ -207,11 +211,8 @@ class Future(concurrent.futures.Future):
     def __repr__(self) -> str:
         return f"<rustarr.tasks.Future {self.name!r} {self._state.partition('_')[0].lower()}>"
 
-    def _after_fork(self, error: BaseException) -> None:
-        """Fails the future in a forked child, which has the locks of its parent's threads but not the threads."""
+    def _after_fork(self) -> None:
+        """Forgets locks and waiters in a forked child: the parent's threads may have held them, and are not here."""
         for key in ("_cond", "_waiting", "_open"):
             self.__dict__.pop(key, None)
         self._done_callbacks = []
-        if not self.done():
-            self._exception = error
-            self._state = _FINISHED

@@ -14,7 +14,7 @@ from . import arguments
 from .errors import DependencyError
 from .future import Future
 from .hazards import Hazards
-from .task import DONE, RUNNING, WAITING, Task
+from .task import DONE, ENDING, RUNNING, WAITING, Task
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -31,16 +31,23 @@ class Step:
 
     def __init__(self) -> None:
         #: Tasks that are to end now, with their outcomes.
-        self.doomed: list[tuple[Task, Any, BaseException | None]] = []
-        self.ended: list[Task] = []
+        self.doomed: list[tuple[Task, BaseException | None]] = []
+        #: Tasks that have ended, each with its future if that was not cancelled.
+        self.ended: list[tuple[Task, Future | None]] = []
         #: Those that got ready tasks.
         self.runtimes: set[Runtime] = set()
         self.wake: list[WorkerThread] = []
 
+    def doom(self, task: Task, error: BaseException | None) -> None:
+        """The task is to end without having run, with this exception if it was not cancelled."""
+        task.state = ENDING
+        self.doomed.append((task, error))
+
     def settle(self) -> None:
         """The last thing under the lock: ends what is doomed, and chooses who wakes up."""
         while self.doomed:
-            end(*self.doomed.pop(), self)
+            task, error = self.doomed.pop()
+            end(task, None, error, self)
         for runtime in self.runtimes:
             runtime.choose_wakes(self)
 
@@ -48,10 +55,12 @@ class Step:
         """Wakes threads, runs the callbacks of ended tasks and reports them."""
         for thread in self.wake:
             thread.wake()
-        for task in self.ended:
-            if task.future._done_callbacks and not task.future.cancelled():
-                task.future._invoke_callbacks()
-            task.runtime.report(task)
+        for task, future in self.ended:
+            task.future = None
+            if future is not None:
+                if future._done_callbacks:
+                    future._invoke_callbacks()
+                task.runtime.report(task, future)
 
 
 def enter(task: Task, step: Step) -> None:
@@ -65,7 +74,7 @@ def enter(task: Task, step: Step) -> None:
     for future in task.inputs:
         other = getattr(future, "task", None) if isinstance(future, Future) else None
         if other is None:
-            if not future.done():
+            if not future.done() and not task.future.cancelled():
                 task.foreign += 1
                 future.add_done_callback(lambda _: task.runtime.arrived(task))
         else:
@@ -80,6 +89,14 @@ def enter(task: Task, step: Step) -> None:
     advance(task, step)
 
 
+def arrive(task: Task, step: Step) -> None:
+    """A future of others, which a task waits for, has ended, or the task was cancelled."""
+    if task.entered and task.state is WAITING:
+        # A cancelled task waits for no value, only for its turn on its arrays.
+        task.foreign = 0 if task.future.cancelled() else task.foreign - 1
+        advance(task, step)
+
+
 def _block(task: Task, other: Task) -> None:
     if not task.blockers:
         task.blockers = set()
@@ -90,25 +107,25 @@ def advance(task: Task, step: Step) -> None:
     """Makes a task ready if nothing is left to wait for."""
     if task.blockers or task.foreign or task.state is not WAITING:
         return
-    if task.inputs:
-        inputs = () if task.future.cancelled() else task.inputs
-        failed = arguments.failure(task) if inputs else None
-        if failed is not None:
-            step.doomed.append((task, None, dependency_error(task, *failed)))
-            return
-        if inputs:
-            # Arrays that are only known now take their place in the order now.
-            late = arguments.scan_results(task)
-            task.inputs = ()
-            if late:
-                task.accesses = [*task.accesses, *late]
-                hazards.register(task, late)
-                if task.blockers:
-                    return
-    if task.future.cancelled():
-        step.doomed.append((task, None, None))
-        return
-    task.runtime.admit(task, step)
+    try:
+        if task.future.cancelled():
+            step.doom(task, None)
+        elif task.inputs and (failed := arguments.failure(task)) is not None:
+            step.doom(task, dependency_error(task, *failed))
+        elif not (task.inputs and _late_arrays(task)):
+            task.runtime.admit(task, step)
+    except Exception as error:
+        # A model or a size that cannot be had, an argument of a strange kind.
+        step.doom(task, error)
+
+
+def _late_arrays(task: Task) -> bool:
+    """Gives arrays that are only known now their place in the order; whether the task has to wait for it."""
+    late = arguments.scan_results(task)
+    task.inputs = ()
+    task.accesses = [*task.accesses, *late]
+    hazards.register(task, late)
+    return bool(task.blockers)
 
 
 def dependency_error(task: Task, future: Any, cause: BaseException) -> DependencyError:
@@ -129,12 +146,13 @@ def end(task: Task, value: Any, error: BaseException | None, step: Step) -> None
     task.inputs = ()
     if task.parent is not None and task.parent.state is DONE:
         task.parent = None
+    future = task.future
+    mine = future.running() or future._claim()
     # Before anybody who waits for the task goes on: the trace may end then.
-    task.runtime.record(task, error)
-    if not task.future.cancelled():
-        task.future._claim()
-        task.future._settle(value, error)
-    step.ended.append(task)
+    task.runtime.record(task, "cancelled" if not mine else "done" if error is None else "failed")
+    if mine:
+        future._settle(value, error)
+    step.ended.append((task, future if mine else None))
     task.runtime.live.pop(task.id, None)
     dependents, task.dependents = task.dependents, ()
     for other in dependents:

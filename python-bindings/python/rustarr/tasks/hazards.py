@@ -49,8 +49,8 @@ class Block:
         task = here.task
         for other, other_writes in self.announced.copy().items():
             within = task is not None and task.comes_from(other)
-            if (writes or other_writes) and not within and not other.future.done():
-                other.future._wait(None)
+            if (writes or other_writes) and not within:
+                other.wait()
         if self.replicas is not None:
             self.replicas.come_home()
 
@@ -232,13 +232,8 @@ class Hazards:
             block.readers.pop(task, None)
             if not block.writers and not block.readers:
                 self.regions.drop(block, access.first)
-        open_gates(task)
-
-
-def open_gates(task: "Task") -> None:
-    """Those outside need not wait for the task any longer."""
-    for base in task.gates:
-        _core._strike(base, _core._block(base).announced, task)
+        for base in task.gates:
+            _core._strike(base, _core._block(base).announced, task)
 
 
 def _holder(task: "Task", block: Block) -> "Task | None":

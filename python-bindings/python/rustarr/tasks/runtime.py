@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .. import _core
-from ..exceptions import DeviceLostError
 from . import arguments, graph
 from ._cpus import usable_cpus
 from .errors import DeadlockError
 from .execute import AGAIN, run
 from .future import Future, here
 from .graph import Step
-from .hazards import open_gates
 from .scheduler import Scheduler, make_scheduler
 from .task import READY, RUNNING, WAITING, Options, Task
 from .trace import TaskRecord
@@ -37,7 +35,7 @@ runtimes: "set[Runtime]" = set()
 
 
 class Runtime:
-    """Runs tasks on workers, each of which is a context.
+    """Runs tasks on workers, each of which is a context, until it is closed; ``with`` makes it current and closes it.
 
     Parameters
     ----------
@@ -95,7 +93,7 @@ class Runtime:
         self.one_memory = len({w.device for w in self.workers if w.device is not None}) < 2 and all(
             w.device is None or w.device == "cpu" for w in self.workers
         )
-        #: Tasks that were submitted, or whose foreign inputs have come, in order; the workers take them into the graph.
+        #: Tasks with whether they are new, or have heard of something; the workers take them into the graph.
         self._inbox: deque[tuple[Task, bool]] = deque()
         #: Unended tasks by number.
         self.live: dict[int, Task] = {}
@@ -113,8 +111,15 @@ class Runtime:
         runtimes.add(self)
         for worker in self.workers:
             self._new_thread(worker)
-        for worker in self.workers:
-            worker.thread.start()
+        try:
+            for worker in self.workers:
+                worker.thread.start()
+        except BaseException:
+            self._closed = self._stopped = True
+            runtimes.discard(self)
+            for thread in self._threads:
+                thread.wake()
+            raise
 
     @staticmethod
     def _count(processes: Any) -> int:
@@ -186,6 +191,8 @@ class Runtime:
             return self._other_processes().launch(options, func, args, kwargs)
         allowed = self._allowed(options.where)
         task = Task(self, options, func, args, kwargs, time.perf_counter())
+        # The task's own reference goes with its end, which may come before ours.
+        future = task.future
         if allowed is not None:
             task.allowed = allowed
         if self._process_indices and (allowed is None or allowed <= self._process_indices):
@@ -197,16 +204,18 @@ class Runtime:
         try:
             if args or kwargs:
                 arguments.scan(task)
+            if options.perfmodel is not None and not task.inputs:
+                task.measure()
             self.live[task.id] = task
             self._inbox.append((task, True))
             self._wake_one()
         except BaseException:
             # Ctrl-C may come anywhere. Nobody gets the future, so the task ends the way of cancelled ones.
-            task.future.cancel()
+            future.cancel()
             self.live[task.id] = task
             self._inbox.append((task, True))
             raise
-        return task.future
+        return future
 
     def _other_processes(self) -> "Runtime":
         """The runtime of worker processes that stands by one without."""
@@ -216,7 +225,7 @@ class Runtime:
             return self._processes
 
     def arrived(self, task: Task) -> None:
-        """A future of others, which a task waits for, has ended."""
+        """A future of others, which a task waits for, has ended, or the task was cancelled."""
         self._inbox.append((task, False))
         self._wake_one()
 
@@ -246,6 +255,15 @@ class Runtime:
 
     def serve(self, thread: WorkerThread) -> None:
         """Runs tasks until the runtime stops; the whole life of a thread."""
+        try:
+            self._serve(thread)
+        except BaseException as error:
+            # A fault of the runtime itself. Whoever waits has to hear of it.
+            self._closed = self._stopped = True
+            self.fail(RuntimeError(f"{self!r} is broken: {type(error).__name__}: {error}"))
+            raise
+
+    def _serve(self, thread: WorkerThread) -> None:
         task: Task | None = None
         value: Any = None
         error: BaseException | None = None
@@ -257,6 +275,8 @@ class Runtime:
                 self._take_inbox(step)
                 if task is not None:
                     self.scheduler.finished(task, worker)
+                    if worker.loss is not None and not worker.lost:
+                        self._lose(worker, step)
                     if value is AGAIN:
                         self._run_elsewhere(task, worker, error, step)
                     else:
@@ -299,8 +319,7 @@ class Runtime:
             if new:
                 graph.enter(task, step)
             else:
-                task.foreign -= 1
-                graph.advance(task, step)
+                graph.arrive(task, step)
 
     def _leave_idle(self, worker: Worker) -> None:
         if worker.idle:
@@ -333,8 +352,7 @@ class Runtime:
                 task.worker = worker
                 return task
             self.scheduler.finished(task, worker)
-            step.doomed.append((task, None, None))
-            task.state = RUNNING
+            step.doom(task, None)
 
     def choose_wakes(self, step: Step) -> None:
         """Wakes idle workers for whom there is something to do."""
@@ -345,8 +363,6 @@ class Runtime:
 
     def _run_elsewhere(self, task: Task, worker: Worker, error: BaseException, step: Step) -> None:
         """A worker's device failed under a task that had written nothing."""
-        if not worker.lost and not _answers(worker):
-            self._lose(worker, error, step)
         allowed = task.allowed if task.allowed is not None else frozenset(w.index for w in self.workers)
         left = frozenset(i for i in allowed if i != worker.index and not self.workers[i].lost)
         if not left:
@@ -359,14 +375,13 @@ class Runtime:
         task.future._reopen()
         graph.advance(task, step)
 
-    def _lose(self, worker: Worker, error: BaseException, step: Step) -> None:
+    def _lose(self, worker: Worker, step: Step) -> None:
         worker.lost = True
-        self._loss = error
+        self._loss = worker.loss
         self.scheduler.lose(worker)
         for task in list(self.live.copy().values()):
             if task.state is READY and not self._able(task):
-                task.state = RUNNING
-                step.doomed.append((task, None, self._loss))
+                step.doom(task, self._loss)
 
     def _able(self, task: Task) -> bool:
         """Whether any worker that may run the task is there still."""
@@ -376,21 +391,21 @@ class Runtime:
     def admit(self, task: Task, step: Step) -> None:
         """Takes a ready task to be run."""
         if self._loss is not None and not self._able(task):
-            step.doomed.append((task, None, self._loss))
+            step.doom(task, self._loss)
             return
         task.state = READY
         self.scheduler.push(task)
         step.runtimes.add(self)
 
-    def record(self, task: Task, error: BaseException | None) -> None:
+    def record(self, task: Task, state: str) -> None:
         """Tells the traces that are active of a task that is ending."""
         active = active_trace()
         if active is not None:
-            active.add(_record(task, error))
+            active.add(_record(task, state))
 
-    def report(self, task: Task) -> None:
+    def report(self, task: Task, future: Future) -> None:
         """Tells the log of a failure where nobody has a future to ask."""
-        error = task.future._exception
+        error = future._exception
         if error is not None and not task.options.ret_future:
             _log.error("the task %r failed, and nobody has its future", task.name, exc_info=error)
 
@@ -411,6 +426,7 @@ class Runtime:
         futures = list(futures)
         step = Step()
         fresh = None
+        refusal: Exception | None = None
         with graph.lock:
             for runtime in {self, *(f.task.runtime for f in futures if isinstance(f, Future))}:
                 runtime._take_inbox(step)
@@ -418,29 +434,31 @@ class Runtime:
             for other in graph.before(futures):
                 if other is task:
                     names = ", ".join(repr(getattr(f, "name", f)) for f in futures)
-                    raise DeadlockError(f"the task {task.name!r} would wait for ever: {names} waits for it in turn")
-                if other.state is READY:
+                    refusal = DeadlockError(f"the task {task.name!r} would wait for ever: {names} waits for it in turn")
+                elif other.state is READY:
                     other.runtime._urgent.append(other)
                     step.runtimes.add(other.runtime)
             if self._waiting >= MOST_WAITING:
-                raise RuntimeError(
-                    f"the task {task.name!r} cannot wait: {self._waiting} tasks of this runtime wait for others already"
-                )
-            self._waiting += 1
-            task.waits_for = futures
-            worker = thread.worker
-            thread.worker = None
-            if self._spare:
-                spare = self._spare.pop()
-                spare.worker = worker
-                worker.thread = spare
-                step.wake.append(spare)
-            else:
-                fresh = self._new_thread(worker)
+                count = f"{self._waiting} tasks of this runtime wait for others already"
+                refusal = RuntimeError(f"the task {task.name!r} cannot wait: {count}")
+            if refusal is None:
+                self._waiting += 1
+                task.waits_for = futures
+                worker = thread.worker
+                thread.worker = None
+                if self._spare:
+                    spare = self._spare.pop()
+                    spare.worker = worker
+                    worker.thread = spare
+                    step.wake.append(spare)
+                else:
+                    fresh = self._new_thread(worker)
             step.settle()
         step.finish()
+        if refusal is not None:
+            raise refusal
         if fresh is not None:
-            fresh.start()
+            self._start_spare(fresh, thread, task)
         try:
             yield
         finally:
@@ -456,6 +474,20 @@ class Runtime:
             step.finish()
             while thread.worker is not worker:
                 thread.sleep()
+
+    def _start_spare(self, fresh: WorkerThread, thread: WorkerThread, task: Task) -> None:
+        """Starts the thread that takes over from one that is to wait."""
+        try:
+            fresh.start()
+        except RuntimeError as error:
+            with graph.lock:
+                worker = fresh.worker
+                thread.worker = worker
+                worker.thread = thread
+                self._threads.discard(fresh)
+                self._waiting -= 1
+                task.waits_for = ()
+            raise RuntimeError(f"the task {task.name!r} cannot wait: {error}") from error
 
     def _hand_over(self, from_: WorkerThread, to: WorkerThread, step: Step) -> None:
         worker = from_.worker
@@ -492,8 +524,7 @@ class Runtime:
         for task in [*self.live.copy().values(), *others.copy().values()]:
             if own is not None and own.comes_from(task):
                 continue
-            if not task.future.done():
-                task.future._wait(None if end is None else max(0.0, end - time.monotonic()))
+            task.wait(None if end is None else max(0.0, end - time.monotonic()))
 
     def close(self, *, cancel: bool = False) -> None:
         """Waits for the tasks and stops the threads; tasks can no longer be submitted. A second call does nothing.
@@ -502,11 +533,18 @@ class Runtime:
         ----------
         cancel
             Whether to cancel the tasks that have not started.
+
+        Raises
+        ------
+        RuntimeError
+            If a task would close the runtime that it runs in.
         """
+        if here.task is not None and here.task.runtime is self:
+            raise RuntimeError(f"the task {here.task.name!r} cannot close the runtime that it runs in")
         self._closed = True
         if cancel:
             for task in self.live.copy().values():
-                task.future.cancel()
+                task.cancel()
         while self.live:
             self.wait()
             # Those that were cancelled leave when a worker meets them.
@@ -540,21 +578,24 @@ class Runtime:
 
     def forget_parent(self) -> None:
         """In a forked child: fails what the parent's threads were to do. Its threads are not here."""
-        error = RuntimeError("the task belongs to the parent of this forked process")
         self._closed = self._stopped = True
-        for task in self.live.values():
-            open_gates(task)
-            task.future._after_fork(error)
-        self.live.clear()
+        tasks = list(self.live.values())
+        for task in tasks:
+            task.future._after_fork()
+        self.fail(RuntimeError("the task belongs to the parent of this forked process"))
+        while tasks:
+            task = tasks.pop()
+            graph.hazards.release(task)
+            tasks += task.shares
 
-
-def _answers(worker: Worker) -> bool:
-    """Whether a worker's device still computes."""
-    try:
-        xp = worker.namespace
-        return float(xp.sum(xp.ones(2, dtype=xp.float32))) == 2.0
-    except DeviceLostError:
-        return False
+    def fail(self, error: BaseException) -> None:
+        """Ends the futures of all tasks at once."""
+        while self.live:
+            future = self.live.popitem()[1].future
+            if future is not None and not future.done():
+                future._claim()
+                future._settle(None, error)
+                future._invoke_callbacks()
 
 
 def _is_place(worker: Worker, place: Any) -> bool:
@@ -564,7 +605,7 @@ def _is_place(worker: Worker, place: Any) -> bool:
     return place is worker or (isinstance(place, _core.Context) and place == worker.context)
 
 
-def _record(task: Task, error: BaseException | None) -> TaskRecord:
+def _record(task: Task, state: str) -> TaskRecord:
     return TaskRecord(
         id=task.id,
         name=task.name,
@@ -574,7 +615,7 @@ def _record(task: Task, error: BaseException | None) -> TaskRecord:
         started=task.started,
         ended=task.ended,
         dependencies=task.dependencies,
-        state="cancelled" if task.future.cancelled() else "failed" if error is not None else "done",
+        state=state,
         model=task.options.perfmodel,
         size=task.size,
         transfers=task.transfers,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _ids = itertools.count(1)
 
 #: The states of a task, in order.
-WAITING, READY, RUNNING, DONE = "waiting", "ready", "running", "done"
+WAITING, READY, RUNNING, ENDING, DONE = "waiting", "ready", "running", "ending", "done"
 
 
 class Options:
@@ -111,8 +111,9 @@ class Task:
         parent = here.task
         if parent is not None:
             self.parent = parent
-        self.future = future = Future()
-        future.task = self
+        #: None after the end: a future that nobody else has shall free its result at once, not wait for the collector.
+        self.future: Future | None = Future()
+        self.future.task = self
 
     @property
     def name(self) -> str:
@@ -123,16 +124,27 @@ class Task:
         return name if name is not None else function_name(self.func)
 
     def measure(self) -> int:
-        """The size that performance models know the task by."""
+        """The size that performance models know the task by; its inputs have ended."""
         if self.size is None:
-            from .arguments import elements
+            from . import arguments
 
             base = self.options.sizebase
-            if base is None:
-                self.size = elements(self)
-            else:
-                self.size = int(base(*self.args, **self.kwargs) if callable(base) else base)
+            if callable(base):
+                args, kwargs = arguments.prepare(self, lambda access: access.array)
+                base = base(*args, **kwargs)
+            self.size = arguments.elements(self) if base is None else int(base)
         return self.size
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until the task has ended; whoever waits in a task gives up its worker."""
+        future = self.future
+        if future is not None and not future.done():
+            future._wait(timeout)
+
+    def cancel(self) -> bool:
+        """Cancels the task unless it has started."""
+        future = self.future
+        return future is not None and not future.done() and future.cancel()
 
     def forget(self) -> None:
         """Lets go of the function and the arguments; the name stays."""

@@ -22,6 +22,16 @@ LATENCY_SECONDS = 20e-6
 BYTES_PER_SECOND = 5e9
 
 
+#: All that are alive.
+_all: "weakref.WeakSet[Replicas]" = weakref.WeakSet()
+
+
+def after_fork() -> None:
+    """In a forked child: a thread that is not here may have held locks."""
+    for replicas in _all:
+        replicas._lock = threading.Lock()
+
+
 class Replicas:
     """The copies of one base on other devices than its own."""
 
@@ -32,6 +42,7 @@ class Replicas:
         self._copies: dict[Any, tuple[Any, int]] = {}
         #: The device whose copy is newer than the home.
         self._newest: Any = None
+        _all.add(self)
 
     def holds(self, array: Any, device: Any) -> bool:
         """Whether a device has the newest elements of the array, whose base this is."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import logging
 import os
 import threading
 from collections import deque
@@ -11,6 +12,8 @@ import rustarr
 
 if TYPE_CHECKING:
     from .runtime import Runtime
+
+_log = logging.getLogger("rustarr.tasks")
 
 #: The runtime of ``with``, or of the task that runs.
 current_runtime: contextvars.ContextVar[Any] = contextvars.ContextVar("rustarr.tasks.runtime", default=None)
@@ -37,8 +40,9 @@ class Worker:
         self.namespace = None if context is None else context.namespace
         self.kind = "process" if context is None else _kind(context)
         self.cores = None if context is None else context.cores
-        #: Whether its device is gone.
+        #: Whether its device is gone, and what said so.
         self.lost = False
+        self.loss: BaseException | None = None
         #: Whether its thread has nothing to do.
         self.idle = False
         self.thread: WorkerThread | None = None
@@ -94,8 +98,11 @@ class WorkerThread(threading.Thread):
     def bind(self, worker: Worker) -> None:
         """Binds the thread to the worker's cores, or to all that it may use."""
         if worker.cores != self._bound and self._everywhere is not None:
-            os.sched_setaffinity(0, worker.cores or self._everywhere)
             self._bound = worker.cores
+            try:
+                os.sched_setaffinity(0, worker.cores or self._everywhere)
+            except OSError as error:
+                _log.warning("the thread of %s is not bound to cores %s: %s", worker.name, worker.cores, error)
 
     def run(self) -> None:
         self.runtime.serve(self)
