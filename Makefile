@@ -1,7 +1,7 @@
 # make demo   set up, build, run every example on every backend and print the table
 # make test   set up, build with assertions on, run every test
 # make check  formatting, lints and documentation of the Rust code
-# make bench  compare with NumPy on both CPU backends
+# make bench  compare with NumPy on both CPU backends, and tasks with other schedulers'
 # make build  set up and install the optimised extension into .venv
 # make stubs  write the type stubs of the compiled module anew
 # make clean  remove everything that was built
@@ -37,6 +37,8 @@ test: $(VENV)/.built-dev
 	cargo test --workspace
 	RUSTARR_DEFER=always RUSTARR_GRAIN=1 $(VENV_PYTHON) -m pytest -q conformance/python/test_behaviours.py \
 		conformance/python/test_array.py conformance/python/test_numpy_interop.py conformance/python/test_errors.py
+	RUSTARR_DEFER=always RUSTARR_GRAIN=1 RUSTARR_EXAMPLES=50 $(VENV_PYTHON) -m pytest -q \
+		conformance/python/test_properties.py
 	$(VENV_PYTHON) -m pytest conformance/python
 
 check: $(VENV)/.packages
@@ -46,6 +48,7 @@ check: $(VENV)/.packages
 
 bench: $(VENV)/.built-release
 	$(VENV_PYTHON) benches/python/bench.py
+	$(VENV_PYTHON) benches/python/tasks.py
 
 build: $(VENV)/.built-release
 

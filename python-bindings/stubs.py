@@ -141,6 +141,7 @@ RESULTS = {
     "shuffle": "None",
     "synchronize": "None",
     "set_default_context": "None",
+    "current_affinity": "Context",
     "current_context": "Context",
     "devices": "list[dict[str, Any]]",
     "item": "Any",
@@ -166,7 +167,7 @@ ATTRIBUTES = {
     },
     "Context": {
         "name": "str", "threads": "int", "device": "Device", "fallback": "str", "default_float": "dtype",
-        "closed": "bool", "namespace": "Namespace",
+        "closed": "bool", "cores": "list[int] | None", "namespace": "Namespace",
     },
     "Device": {"name": "str"},
     "dtype": {"name": "str", "kind": "str", "itemsize": "int", "dtype": "Any", "type": "type"},
@@ -194,7 +195,8 @@ SPECIAL = {
         "def __format__(self, spec: str, /) -> str: ...",
         "def __buffer__(self, flags: int, /) -> memoryview: ...",
         "__hash__: ClassVar[None]  # type: ignore[assignment]",
-        "__array_priority__: ClassVar[float]",
+        "def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **kwargs: Any) -> Any: ...",
+        "def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any, /) -> Any: ...",
     ],
     "Context": [
         "def __enter__(self) -> Self: ...",
@@ -276,7 +278,9 @@ def described(owner: str) -> str:
     for name, member in sorted(vars(cls).items()):
         if name in known or (name.startswith("_") and name not in OWN_DUNDERS):
             continue
-        lines.append(definition(owner, name, member, method=True))
+        static = isinstance(member, staticmethod)
+        lines += ["@staticmethod"] if static else []
+        lines.append(definition(owner, name, getattr(cls, name), method=not static))
     return f"class {owner}:\n" + "".join(f"    {line}\n" for line in lines or ["..."])
 
 
@@ -320,7 +324,7 @@ def content() -> dict[str, str]:
 def package() -> str:
     """The stub of the package: the namespace of the current context, as a module."""
     text = HEADER
-    text += "from . import _results, cpu_parallel, cpu_serial, wgpu\nfrom ._core import *\n"
+    text += "from . import _results, cpu_parallel, cpu_serial, tasks, wgpu\nfrom ._core import *\n"
     text += "from ._core import ArrayLike, Axes, DTypeLike, DeviceLike, Fft, Linalg, Random, Shape, _SupportsDLPack\n"
     text += "from ._namespace import Namespace as Namespace, namespace as namespace\nfrom . import exceptions\n"
     text += "".join(f"from .exceptions import {name} as {name}\n" for name in exceptions.__all__)

@@ -8,7 +8,7 @@ use rustarr_interface::{
 };
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// An n-dimensional array: a view of a base that other arrays may view too, and the context it
 /// computes in.
@@ -20,7 +20,32 @@ pub struct Array {
     base: Arc<Base>,
     layout: Layout,
     ctx: Context,
-    read_only: bool,
+    access: Access,
+}
+
+/// What a handle may do with the elements; its views may do the same.
+#[derive(Clone)]
+enum Access {
+    Write,
+    Read,
+    /// A task's argument of this name, which was declared read-only.
+    ReadAs(Arc<str>),
+}
+
+/// An array's whole base, which may be gone.
+#[derive(Clone)]
+pub struct WeakArray {
+    base: Weak<Base>,
+    ctx: Context,
+}
+
+impl WeakArray {
+    /// All elements of the base, in one dimension, if anybody still has it.
+    pub fn upgrade(&self) -> Option<Array> {
+        let base = self.base.upgrade()?;
+        let layout = Layout::contiguous(&[base.len]);
+        Some(Array::of(base, layout, self.ctx.clone()))
+    }
 }
 
 /// Forced memory of an array, for a backend.
@@ -91,7 +116,7 @@ impl Array {
             base,
             layout,
             ctx,
-            read_only: false,
+            access: Access::Write,
         }
     }
 
@@ -144,12 +169,67 @@ impl Array {
 
     /// Whether writes through this handle are refused.
     pub fn is_read_only(&self) -> bool {
-        self.read_only
+        !matches!(self.access, Access::Write)
     }
 
     /// Whether two arrays view the same base.
     pub fn same_base(&self, other: &Array) -> bool {
         Arc::ptr_eq(&self.base, &other.base)
+    }
+
+    /// What tells the array's base from every other one that is alive.
+    pub fn base_address(&self) -> usize {
+        self.base.address()
+    }
+
+    /// How often elements of the base were written or replaced through arrays.
+    pub fn version(&self) -> u64 {
+        self.base.version()
+    }
+
+    /// Whether others can change the memory behind the array's back: foreign or exported memory.
+    pub fn is_shared(&self) -> bool {
+        self.base.is_shared()
+    }
+
+    /// Whether the memory is another owner's, who may use it by other ways than arrays.
+    pub fn is_foreign(&self) -> bool {
+        self.base.is_foreign()
+    }
+
+    /// The whole base, without keeping it alive.
+    pub fn downgrade(&self) -> WeakArray {
+        WeakArray {
+            base: Arc::downgrade(&self.base),
+            ctx: self.ctx.clone(),
+        }
+    }
+
+    /// The address of the base's first byte, if it is memory already and the host can reach it. Waits for nobody.
+    pub fn address(&self) -> Option<usize> {
+        let State::Buf(buffer) = self.base.peek() else {
+            return None;
+        };
+        Some(buffer.host_ptr()?.as_ptr().addr())
+    }
+
+    /// All elements of the base, in one dimension.
+    pub fn whole(&self) -> Array {
+        self.clone().into_view(Layout::contiguous(&[self.base.len]))
+    }
+
+    /// The same elements of another base of the same size and dtype: of a copy of [`whole`](Array::whole).
+    ///
+    /// # Errors
+    /// `Value` for a base of another size or dtype.
+    pub fn within(&self, copy: &Array) -> Result<Array> {
+        if copy.base.len != self.base.len || copy.dtype() != self.dtype() {
+            return Err(Error::value(
+                "within",
+                "the other base is no copy of the array's",
+            ));
+        }
+        Ok(copy.clone().into_view(self.layout.clone()))
     }
 
     /// Other elements of the same base; read-only if this array is.
@@ -186,17 +266,40 @@ impl Array {
     #[must_use]
     pub fn read_only(&self) -> Array {
         Array {
-            read_only: true,
+            access: Access::Read,
             ..self.clone()
         }
     }
 
+    /// As [`read_only`](Array::read_only), for a task's argument that was declared so: errors name it.
+    #[must_use]
+    pub fn read_only_as(&self, argument: &str) -> Array {
+        Array {
+            access: Access::ReadAs(argument.into()),
+            ..self.clone()
+        }
+    }
+
+    /// Why nothing can be written through this handle, and the way out; `None` if it can.
+    pub fn read_only_reason(&self) -> Option<String> {
+        match &self.access {
+            Access::Write => None,
+            Access::Read => Some("the array is read-only; write into a copy of it".to_owned()),
+            Access::ReadAs(name) => Some(format!(
+                "the array is read-only: the argument {name:?} was declared \"R\"; declare it \"RW\", or write into a copy"
+            )),
+        }
+    }
+
+    /// Whether writes are taken: neither is the handle read-only, nor are several elements one in memory.
+    pub fn is_writable(&self) -> bool {
+        !self.is_read_only() && !self.layout.may_self_overlap()
+    }
+
+    /// Checks that the elements may be written, and waits for the tasks that are to touch them first.
     pub(crate) fn check_writable(&self, op: &'static str) -> Result<()> {
-        if self.read_only {
-            return Err(Error::value(
-                op,
-                "the array is read-only; write into a copy of it",
-            ));
+        if let Some(reason) = self.read_only_reason() {
+            return Err(Error::value(op, reason));
         }
         if self.layout.may_self_overlap() {
             return Err(Error::value(
@@ -208,7 +311,7 @@ impl Array {
                 ),
             ));
         }
-        Ok(())
+        self.base.pass(true)
     }
 
     /// The same elements computing in another context of the same memory space, without a copy.
@@ -270,7 +373,7 @@ impl Array {
             &self.ctx,
             self.dtype(),
             self.shape(),
-            self.base.state(),
+            self.base.state()?,
         ))
     }
 
@@ -297,7 +400,7 @@ impl Array {
 
     /// Whether the elements are recorded work that has not run.
     pub fn is_pending(&self) -> bool {
-        matches!(self.base.state(), State::Node(_))
+        matches!(self.base.peek(), State::Node(_))
     }
 
     /// The one element of an array of size 1.
@@ -427,7 +530,11 @@ impl Array {
             base,
             layout,
             ctx: ctx.clone(),
-            read_only: !writable,
+            access: if writable {
+                Access::Write
+            } else {
+                Access::Read
+            },
         })
     }
 
@@ -461,7 +568,7 @@ impl Array {
             ptr,
             layout: self.layout.clone(),
             dtype: self.dtype(),
-            read_only: self.read_only,
+            read_only: !self.is_writable(),
             _buffer: buffer,
             _token: token,
         })

@@ -1,6 +1,7 @@
 //! The cell that views share: recorded work, memory, or the error that took its place.
 
 use crate::context::lock;
+use crate::gate::{self, Announced};
 use crate::graph::{Node, policy};
 use rustarr_interface::{Buffer, DType, Error, ForeignMemory, Result, Space, fork, interrupt};
 use smallvec::SmallVec;
@@ -40,6 +41,10 @@ pub(crate) struct Base {
     cell: Mutex<Cell>,
     /// The process that writes a part of the elements, by its [`fork::generation`]; 0 for none.
     writing: AtomicU64,
+    /// How often elements were written or replaced.
+    version: AtomicU64,
+    /// What tasks are going to do with the elements.
+    pub announced: Announced,
 }
 
 /// The right to write a part of a base's elements; ends when dropped.
@@ -71,11 +76,41 @@ impl Base {
             foreign,
             cell: Mutex::new(cell),
             writing: AtomicU64::new(0),
+            version: AtomicU64::new(0),
+            announced: Announced::default(),
         })
     }
 
+    /// What tells this base from every other one that is alive.
+    pub fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Waits until no task is going to write the elements or, to write them, to touch them at all.
+    ///
+    /// # Errors
+    /// Those of the gate.
+    #[inline]
+    pub fn pass(&self, writes: bool) -> Result<()> {
+        self.announced.pass(self.address(), writes)
+    }
+
+    /// How often elements were written or replaced.
+    pub fn version(&self) -> u64 {
+        self.version.load(Acquire)
+    }
+
+    /// The current state for a reader, who waits at the gate.
+    ///
+    /// # Errors
+    /// Those of the gate.
+    pub fn state(&self) -> Result<State> {
+        self.pass(false)?;
+        Ok(self.peek())
+    }
+
     /// The current state; a node that has run in the meantime is replaced by its memory.
-    pub fn state(&self) -> State {
+    pub fn peek(&self) -> State {
         let mut cell = lock(&self.cell);
         if let State::Node(node) = &cell.state
             && let Some(done) = node.finished()
@@ -89,18 +124,23 @@ impl Base {
     }
 
     /// The memory, if it is there and nobody else's: the fast path of small operations.
+    ///
+    /// # Errors
+    /// Those of the gate.
     #[inline]
-    pub fn ready(&self) -> Option<Buffer> {
-        match &lock(&self.cell).state {
+    pub fn ready(&self) -> Result<Option<Buffer>> {
+        self.pass(false)?;
+        Ok(match &lock(&self.cell).state {
             State::Buf(buffer) => Some(buffer.clone()),
             _ => None,
-        }
+        })
     }
 
     /// Replaces the value: pending readers keep the old one.
     pub fn set(&self, state: State) {
         let mut cell = lock(&self.cell);
         cell.readers.clear();
+        self.version.fetch_add(1, Release);
         let old = std::mem::replace(&mut cell.state, state);
         drop(cell);
         drop(old);
@@ -136,7 +176,10 @@ impl Base {
             self.wait_to_begin(name)?;
         }
         let _writing = Writing(&self.writing);
-        interrupt::shield(write)
+        // A task that is announced now may want the right to write before it lets us pass.
+        let result = gate::held(self, || interrupt::shield(write));
+        self.version.fetch_add(1, Release);
+        result
     }
 
     /// Takes the right to write, unless another thread of this process has it: a forked child has only one.
@@ -172,6 +215,11 @@ impl Base {
         self.foreign || lock(&self.cell).exported.strong_count() > 0
     }
 
+    /// Whether the memory is another owner's.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     /// A token that keeps the memory marked as exported.
     pub fn export_token(&self) -> Arc<()> {
         let mut cell = lock(&self.cell);
@@ -184,7 +232,7 @@ impl Base {
 
     /// Forces the value.
     pub fn realise(&self) -> Result<Buffer> {
-        match self.state() {
+        match self.state()? {
             State::Buf(buffer) => Ok(buffer),
             State::Failed(error) => Err(error),
             State::Node(node) => {

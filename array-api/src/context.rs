@@ -33,7 +33,7 @@ pub enum Fallback {
 }
 
 /// Settings of a context that are the front end's own.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ContextOptions {
     /// When recorded operations run.
     pub defer: Defer,
@@ -41,6 +41,8 @@ pub struct ContextOptions {
     pub fallback: Fallback,
     /// The floating dtype of creation functions; by default `float64` where the device has it.
     pub default_float: Option<DType>,
+    /// The cores that its threads are bound to. A serial context has no threads: whoever gives it one binds that.
+    pub cores: Option<Vec<usize>>,
 }
 
 /// What a context has done since it was made or its counters were reset.
@@ -178,6 +180,11 @@ impl Context {
     /// Threads that compute.
     pub fn threads(&self) -> usize {
         self.0.primary.threads()
+    }
+
+    /// The cores that its threads are bound to, or that a thread which computes in it should be; `None` if any will do.
+    pub fn cores(&self) -> Option<&[usize]> {
+        self.0.options.cores.as_deref()
     }
 
     /// When recorded operations run.

@@ -32,6 +32,7 @@
 mod array;
 mod base;
 pub mod context;
+pub mod gate;
 mod graph;
 pub mod indexing;
 pub mod info;
@@ -40,7 +41,7 @@ mod operators;
 pub mod ops;
 pub mod promotion;
 
-pub use array::{Array, Export, Ready};
+pub use array::{Array, Export, Ready, WeakArray};
 pub use context::{Context, ContextOptions, Defer, Fallback, Stats};
 pub use promotion::{Arg, Weak};
 pub use rustarr_interface as interface;

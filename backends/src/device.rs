@@ -60,6 +60,9 @@ pub(crate) fn host(grain: Option<usize>) -> Result<Arc<dyn Backend>> {
 
 #[cfg(feature = "serial")]
 pub(crate) fn open_serial(spec: &ContextSpec) -> Result<Arc<dyn Backend>> {
+    if let Some(cores) = &spec.cores {
+        rustarr_serial::check_cores(cores)?;
+    }
     Ok(Arc::new(rustarr_serial::open(
         spec.grain,
         spec.memory_limit,

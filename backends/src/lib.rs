@@ -83,6 +83,7 @@ pub fn open(spec: &ContextSpec) -> Result<Context> {
         defer: spec.defer.unwrap_or_default(),
         fallback: spec.fallback.unwrap_or_default(),
         default_float: spec.default_float,
+        cores: spec.cores,
     };
     let name = primary.name().to_owned();
     Ok(Context::new(&name, primary, host, options))

@@ -13,7 +13,7 @@ pub struct ContextSpec {
     pub device: Option<String>,
     /// Computing threads of `cpu-parallel`; by default as many as the process may use.
     pub threads: Option<usize>,
-    /// Cores that the threads are pinned to.
+    /// Cores that the threads are pinned to; of `cpu-serial`, those for a thread that is lent to it, a task worker's.
     pub cores: Option<Vec<usize>>,
     /// Most bytes that the context's arrays may hold.
     pub memory_limit: Option<usize>,
@@ -88,8 +88,8 @@ impl ContextSpec {
                 format!("{what} does not apply to {name}: {why}"),
             ))
         };
-        if spec.backend() != "cpu-parallel" && spec.cores.is_some() {
-            return refuse("cores", "only cpu-parallel has threads to pin");
+        if !spec.backend().starts_with("cpu-") && spec.cores.is_some() {
+            return refuse("cores", "it does not compute on cores of the host");
         }
         if spec.backend() != "cpu-parallel" && spec.threads.is_some_and(|n| n != 1) {
             return refuse("threads", "only cpu-parallel has threads to count");

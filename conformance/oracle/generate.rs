@@ -532,7 +532,7 @@ impl Generator {
             2 if !exports.is_empty() => {
                 let export = self.rng.pick(&exports);
                 let view = self.model.exports[&export].clone();
-                if view.read_only || view.size() == 0 {
+                if view.read_only || view.repeats() || view.size() == 0 {
                     return None;
                 }
                 let (index, value) = (

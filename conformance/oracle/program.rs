@@ -1,7 +1,7 @@
 //! Programs: what the oracle and the front end both carry out.
 
 use super::array::{Fold, View, broadcast, groups};
-use super::promote::{compute, join, join_scalar};
+use super::promote::{brought, compute, join, join_scalar};
 use super::value::{Value, int_range};
 use crate::suite::reference::{Place, evaluate, refuses_exponent};
 use num_complex::Complex64;
@@ -320,6 +320,7 @@ impl Model {
                     *id,
                     View {
                         ctx: *ctx,
+                        read_only: view.read_only || view.repeats(),
                         ..view.clone()
                     },
                 )
@@ -462,7 +463,6 @@ pub fn view(x: &View, kind: &ViewKind) -> View {
 fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
     let operands = if op == Op::Select { &args[1..] } else { args };
     let arrays = || operands.iter().filter_map(|a| a.ok());
-    let strong = arrays().map(View::dtype).reduce(join);
     // A complex scalar outranks a float, and so on; they never add precision.
     let rank = |w: &Weak| match w {
         Weak::Bool(_) => 0,
@@ -471,12 +471,26 @@ fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
         Weak::Complex(_) => 3,
     };
     let weak = operands.iter().filter_map(|a| a.err()).max_by_key(rank);
-    let common = match (strong, weak) {
-        (strong, Some(weak)) => join_scalar(strong, weak),
-        (Some(strong), None) => strong,
-        (None, None) => return Err(vec![ErrorKind::Value]),
+    let met = |strong: Option<DType>| match (strong, weak) {
+        (strong, Some(weak)) => Ok(join_scalar(strong, weak)),
+        (Some(strong), None) => Ok(strong),
+        (None, None) => Err(vec![ErrorKind::Value]),
     };
-    let dtype = compute(op, common);
+    let mut common = met(arrays().map(View::dtype).reduce(join))?;
+    if !common.is(Kinds::INEXACT) {
+        common = met(arrays().map(|v| brought(op, v.dtype())).reduce(join))?;
+    }
+    // Integers are compared as the numbers that they are, also where no integer dtype holds both.
+    let comparison = matches!(
+        op,
+        Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual
+    );
+    let integers = weak.is_none() && arrays().all(|v| v.dtype().is(Kinds::INT));
+    let dtype = if comparison && integers && common == DType::F64 {
+        DType::I64
+    } else {
+        compute(op, common)
+    };
     let mut kinds = Vec::new();
     let shapes: Vec<&[usize]> = args
         .iter()
@@ -503,7 +517,10 @@ fn apply(op: Op, args: &[Result<&View, Weak>]) -> Result<View, Vec<ErrorKind>> {
                     columns.push(
                         values
                             .into_iter()
-                            .map(|v| v.cast(view.dtype(), to))
+                            .map(|v| match v {
+                                Value::Int(_) if comparison && integers => v,
+                                _ => v.cast(view.dtype(), to),
+                            })
                             .collect(),
                     );
                 }

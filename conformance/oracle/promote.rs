@@ -69,6 +69,14 @@ pub fn join_scalar(dtype: Option<DType>, scalar: Weak) -> DType {
     }
 }
 
+/// The dtype that an operand brings to an operation: functions of floats take each integer as the float it needs.
+pub fn brought(op: Op, dtype: DType) -> DType {
+    match op.info().promote {
+        Promote::Float if rank(dtype) == 1 => float_for(dtype),
+        _ => dtype,
+    }
+}
+
 /// The dtype that an operation computes in once its operands have met in `common`.
 pub fn compute(op: Op, common: DType) -> DType {
     match op.info().promote {

@@ -7,13 +7,15 @@ import rustarr
 
 # A software GPU is as good as any other for these tests.
 os.environ.setdefault("RUSTARR_ALLOW_SOFTWARE", "1")
+# Read when SciPy is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 CPU = ("cpu-serial", "cpu-parallel")
 ALL = (*CPU, "wgpu")
 
 
 def open_namespace(name):
-    """The namespace. Without any GPU adapter, a software one included, tests of the GPU fail unless left out on purpose."""
+    """The namespace. Without any adapter, a software one included, tests of the GPU fail unless left out on purpose."""
     if name == "wgpu" and os.environ.get("RUSTARR_TEST_NO_GPU") == "1":
         pytest.skip("RUSTARR_TEST_NO_GPU=1")
     return rustarr.namespace(name)
@@ -45,3 +47,13 @@ def no_fallback_noise():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rustarr.FallbackWarning)
         yield
+
+
+@pytest.fixture
+def time_limit():
+    """Ends the process, with all stacks, if a test hangs."""
+    import faulthandler
+
+    faulthandler.dump_traceback_later(120, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()

@@ -53,6 +53,19 @@ def test_comparisons(xp, op):
     same(op(1.0, xp.asarray(a)), op(b, a))
 
 
+def test_integers_compare_as_numbers_whatever_their_dtypes(xp):
+    big = [2**63 - 1, 2**63, 2**63 + 1, 0, 2**64 - 1]
+    x = xp.asarray([2**63 - 1, 2**63 - 2, -1, 0, -(2**63)], dtype=xp.int64)
+    y = xp.asarray(big, dtype=xp.uint64)
+    for op in COMPARE:
+        for left, right in ((x, y), (y, x), (x[:, None], y), (y[::-1], x)):
+            pairs = np.broadcast_arrays(*(np.asarray(v.tolist(), dtype=object) for v in (left, right)))
+            assert op(left, right).tolist() == op(*pairs).tolist(), op
+    assert (xp.asarray([-1], dtype=xp.int8) < y).tolist() == [True] * 5
+    with pytest.raises(ValueError, match="less"):
+        operator.lt(y, x[:2])
+
+
 @pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"])
 def test_in_place_keeps_the_object_and_reaches_views(xp, name):
     op = getattr(operator, name)

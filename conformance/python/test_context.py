@@ -159,8 +159,8 @@ def test_environment():
     [
         (("cpu-imaginary",), {}), ((":1",), {}), (("wgpu:",), {}), (("cpu-serial:1",), {}),
         (("cpu-parallel",), {"threads": 0}), (("cpu-serial",), {"threads": 2}),
-        (("cpu-serial",), {"cores": [0]}), (("cpu-parallel",), {"cores": []}),
-        (("cpu-parallel",), {"cores": [10**6]}), (("cpu-serial",), {"fallback": "perhaps"}),
+        (("cpu-serial",), {"cores": []}), (("cpu-parallel",), {"cores": []}),
+        (("cpu-parallel",), {"cores": [10**6]}), (("cpu-serial",), {"cores": [10**6]}), (("cpu-serial",), {"fallback": "perhaps"}),
         (("cpu-serial",), {"default_float": "int8"}), (("wgpu:0",), {"device": 1}),
         (("wgpu:99",), {}), (("wgpu",), {"device": "no such adapter"}),
     ],

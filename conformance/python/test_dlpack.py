@@ -6,6 +6,7 @@ import resource
 import numpy as np
 import pytest
 import rustarr
+import tvm_ffi
 from test_dtype import NAMES
 
 CPU = (1, 0)
@@ -122,6 +123,34 @@ def test_the_gpu_hands_over_copies_only(gpu):
     assert own.device == x.device and own.tolist() == [0, 1, 2]
     moved = gpu.from_dlpack(np.arange(3, dtype=np.int32), device=x.device)
     assert moved.device == x.device and moved.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("complex")])
+def test_to_and_from_another_library(cpu, name):
+    """Apache TVM's tensors, which have no complex dtypes."""
+    x = cpu.asarray(np.array([[1, 0, 1], [0, 1, 1]]).astype(name))
+    for given in (x, x.T, x[::-1, ::2], x[:, :0], x[0, 1, ...]):
+        tensor = tvm_ffi.from_dlpack(given)
+        assert tuple(tensor.shape) == given.shape and str(tensor.dtype) == name
+        back = cpu.from_dlpack(tensor)
+        assert back.dtype == name and back.tolist() == given.tolist()
+        if back.size:
+            back[...] = 0
+            assert not cpu.any(given)
+    x = cpu.ones(1000, dtype=name)
+    tensor = tvm_ffi.from_dlpack(x + 0 if name != "bool" else x & True)
+    del x
+    gc.collect()
+    cpu.zeros(1000, dtype=name)
+    assert cpu.all(cpu.from_dlpack(tensor, copy=True))
+
+
+def test_another_library_gets_copies_from_the_gpu(gpu):
+    x = gpu.arange(3, dtype=gpu.int32)
+    with pytest.raises(BufferError, match="dl_device"):
+        tvm_ffi.from_dlpack(x)
+    own = gpu.from_dlpack(tvm_ffi.from_dlpack(np.arange(3, dtype=np.int32)), device=x.device)
+    assert own.device == x.device and own.tolist() == [0, 1, 2]
 
 
 def test_memory_stays_flat(cpu):

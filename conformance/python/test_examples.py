@@ -45,7 +45,9 @@ def run_example(program, backend, dtype):
 
 
 def test_every_example_is_in_the_demo():
-    programs = {path.stem for path in (ROOT / "examples").glob("*.py")} - {"common", "demo"}
+    # Programs about tasks have tests of their own.
+    programs = {path.stem for path in (ROOT / "examples").glob("*.py") if not path.stem.startswith(("embed_", "tasks_"))}
+    programs -= {"common", "demo"}
     assert set(demo.PROGRAMS) == programs == set(SMALL)
 
 
@@ -130,3 +132,23 @@ def test_bench(tmp_path):
     ratios = json.loads(figures.read_text())
     assert {figure["backend"] for figure in ratios} == {"cpu-serial", "cpu-parallel"}
     assert all(figure["ratio"] > 0 for figure in ratios)
+
+
+def test_bench_of_tasks(tmp_path):
+    figures = tmp_path / "figures.json"
+    process = run_file("benches/python/tasks.py", "--tasks", "20", "--rounds", "1", "--json", str(figures))
+    assert process.returncode == 0, process.stderr
+    sides = {figure["side"]: figure for figure in json.loads(figures.read_text())}
+    assert set(sides) == {"rustarr", "ThreadPoolExecutor", "joblib threading", "Dask"}
+    assert all(figure["total_seconds"] > 0 and figure["ratio"] > 0 for figure in sides.values())
+
+
+@pytest.mark.parametrize("scheduler", ["eager", "dmda"])
+def test_portable_tasks(tmp_path, monkeypatch, scheduler):
+    monkeypatch.setenv("RUSTARR_PERF_DIR", str(tmp_path))
+    process = run_file("examples/tasks_portable.py", "--tasks", "64", "--size", "500", "--scheduler", scheduler)
+    assert process.returncode == 0, process.stderr
+    told = {line.split(":")[0].strip(): line for line in process.stdout.splitlines()}
+    assert set(told) >= {"serial", "two serial", "parallel"}
+    assert os.environ.get("RUSTARR_TEST_NO_GPU") == "1" or set(told) >= {"gpu", "mix"}
+    assert all(": 64 tasks in" in line for line in told.values())

@@ -1,6 +1,7 @@
 """Odd arguments everywhere: any exception is fine but one that says that rustarr itself failed."""
 
 import math
+import os
 import random
 import types
 
@@ -8,6 +9,9 @@ import numpy as np
 import pytest
 import rustarr
 from conftest import open_namespace
+
+# How many times as long as usual to go on.
+TIMES = int(os.environ.get("RUSTARR_FUZZ", "1"))
 
 
 def odd_values(xp, rng):
@@ -60,7 +64,7 @@ def bounded(request):
     return rustarr.Context(request.param, memory_limit=1 << 24).namespace
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 * TIMES))
 def test_no_panic_escapes(bounded, seed):
     xp, rng = bounded, random.Random(seed)
     for name, function in targets(xp):
@@ -87,7 +91,7 @@ def test_no_panic_escapes(bounded, seed):
                 raise AssertionError(shown) from error
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 * TIMES))
 def test_no_panic_escapes_from_keys(xp, seed):
     rng = random.Random(seed)
     for _ in range(300):

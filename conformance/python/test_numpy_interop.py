@@ -64,7 +64,13 @@ def test_buffer_protocol_of_arrays(cpu):
         # A consumer without strides takes contiguous memory only.
         sys.stdout.buffer.write(x.T)
     readonly = memoryview(cpu.broadcast_to(x[0], (4, 3)))
-    assert readonly.tolist() == [[0, 1, 2]] * 4
+    assert readonly.tolist() == [[0, 1, 2]] * 4 and readonly.readonly
+    # Elements that share memory are no more to be written there than here.
+    spread = cpu.broadcast_to(x, (5, 2, 3))
+    assert not np.asarray(spread).flags.writeable and not np.from_dlpack(spread).flags.writeable
+    assert np.asarray(spread[0, ...]).flags.writeable
+    with pytest.raises(BufferError):
+        spread.__dlpack__()
 
 
 def test_asarray_takes_a_snapshot_and_shares_on_request(cpu):

@@ -436,10 +436,37 @@ impl PyArray {
             .call((view,), Some(&options))
     }
 
-    /// Puts this class before NumPy's arrays in mixed operations.
-    #[classattr]
-    #[pyo3(name = "__array_priority__")]
-    const ARRAY_PRIORITY: f64 = 1000.0;
+    /// A universal function of NumPy applied to this array, alone or among others; see ``rustarr._numpy``.
+    #[pyo3(signature = (ufunc, method, /, *inputs, **kwargs))]
+    fn __array_ufunc__<'py>(
+        &self,
+        ufunc: &Bound<'py, PyAny>,
+        method: &Bound<'py, PyAny>,
+        inputs: &Bound<'py, PyTuple>,
+        kwargs: Option<Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = ufunc.py();
+        let kwargs = kwargs.unwrap_or_else(|| PyDict::new(py));
+        py.import("rustarr._numpy")?
+            .getattr("array_ufunc")?
+            .call1((ufunc, method, inputs, kwargs))
+    }
+
+    /// Another function of NumPy applied to this array, alone or among others; see ``rustarr._numpy``.
+    #[pyo3(signature = (function, types, args, kwargs, /))]
+    fn __array_function__<'py>(
+        &self,
+        function: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyAny>,
+        kwargs: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        function
+            .py()
+            .import("rustarr._numpy")?
+            .getattr("array_function")?
+            .call1((function, types, args, kwargs))
+    }
 
     unsafe fn __getbuffer__(
         slf: &Bound<'_, Self>,

@@ -357,8 +357,11 @@ pub unsafe fn fill(
             device_name(context)
         )));
     }
-    if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE && array.is_read_only() {
-        return Err(PyBufferError::new_err("the array is read-only"));
+    if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE && !array.is_writable() {
+        let reason = array.read_only_reason();
+        return Err(PyBufferError::new_err(reason.unwrap_or_else(|| {
+            "the array is read-only: several elements are one".to_owned()
+        })));
     }
     let asks = |flag: c_int| flags & flag == flag;
     let (rows, columns) = (is_c_contiguous(array), is_f_contiguous(array));

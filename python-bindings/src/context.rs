@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex};
 /// threads
 ///     Computing threads of "cpu-parallel"; by default as many as the process may use.
 /// cores
-///     Cores that the threads are pinned to.
+///     Cores that the threads are pinned to; of "cpu-serial", those that a task worker's thread is pinned to.
 /// device
 ///     Which of several GPUs, by index or by a part of its name.
 /// memory_limit
@@ -173,6 +173,16 @@ impl PyContext {
         Ok(PyContext(open(py, &options.spec(backend)?)?))
     }
 
+    /// A "cpu-parallel" context of the cores that the calling thread may run on, one for each set of cores.
+    ///
+    /// For work inside another runtime that has bound its thread: nothing touches other cores. Where the system has no
+    /// affinity masks it is the context of ``namespace("cpu-parallel")``.
+    #[staticmethod]
+    fn current_affinity(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let module = py.import("rustarr._namespace")?;
+        module.getattr("_current_affinity")?.call0()
+    }
+
     /// The name it was opened under, with the device's number: "cpu-parallel", "wgpu:1".
     #[getter]
     fn name(&self) -> &str {
@@ -183,6 +193,12 @@ impl PyContext {
     #[getter]
     fn threads(&self) -> usize {
         self.0.threads()
+    }
+
+    /// The cores that were asked for, or None.
+    #[getter]
+    fn cores(&self) -> Option<Vec<usize>> {
+        self.0.cores().map(<[usize]>::to_vec)
     }
 
     /// The device of its arrays.

@@ -236,13 +236,7 @@ pub fn asarray(
         return of_scalar(context, value, dtype);
     }
     if obj.hasattr("__dlpack__")? {
-        let (kind, _) = dlpack::device_of_object(obj)?;
-        let ask = if kind == dlpack::CPU {
-            copy.filter(|c| !c)
-        } else {
-            copy.or(Some(true))
-        };
-        return of_foreign(dlpack::import(obj, ask)?, context, dtype, copy);
+        return of_foreign(dlpack::import(obj, copy)?, context, dtype, copy);
     }
     if obj.hasattr("__array_interface__")? || obj.hasattr("__array__")? {
         let numpy = obj.py().import("numpy")?;

@@ -275,12 +275,12 @@ impl Functions {
         let context = device.map_or(host, |d| d.0);
         let (kind, _) = dlpack::device_of_object(x)?;
         let reachable = kind == dlpack::CPU && context.backend().caps().host_visible;
-        let foreign = dlpack::import(x, if reachable { copy } else { copy.or(Some(true)) })?;
         if !reachable && copy == Some(false) {
             return Err(PyValueError::new_err(
                 "from_dlpack: copy=False, but another device takes a copy",
             ));
         }
+        let foreign = dlpack::import(x, copy)?;
         if reachable && copy != Some(true) {
             return foreign.share(&context).map(PyArray);
         }

@@ -380,10 +380,15 @@ fn consume<H: Handover + 'static>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Fo
 /// What the producer raises, and `BufferError` or `TypeError` for what no array can be made of.
 pub fn import(obj: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Foreign> {
     let py = obj.py();
+    // The caller copies what is on the host; only another device's library is asked to.
+    let copy = if device_of_object(obj)?.0 == CPU {
+        copy.filter(|copy| !copy)
+    } else {
+        copy.or(Some(true))
+    };
     let options = PyDict::new(py);
     options.set_item("max_version", VERSION)?;
     if copy == Some(true) {
-        // Also asks a GPU library for a copy on the host.
         options.set_item("copy", true)?;
         options.set_item("dl_device", (CPU, 0))?;
     } else if let Some(copy) = copy {

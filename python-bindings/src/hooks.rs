@@ -34,10 +34,14 @@ pub fn install() {
     set_current_hook(context::current_of_python);
 }
 
-fn interrupted() -> bool {
-    // A handler may run any Python code on this thread, rustarr's own included.
+/// Runs Python code, rustarr's own included, on a thread that may have let go of the interpreter.
+pub fn attached<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
     let _mark = Mark::set(false);
-    Python::attach(|py| match py.check_signals() {
+    Python::attach(work)
+}
+
+fn interrupted() -> bool {
+    attached(|py| match py.check_signals() {
         Ok(()) => false,
         Err(error) => {
             errors::set_signalled(error);

@@ -26,6 +26,7 @@ mod operators;
 mod random;
 mod searching;
 mod statistics;
+mod tasks;
 
 use pyo3::prelude::*;
 
@@ -48,6 +49,12 @@ mod _core {
     use super::namespace::Functions;
     #[pymodule_export]
     use super::random::{Generator, Random};
+    #[pymodule_export]
+    use super::tasks::{
+        _announce, _base_size, _block, _block_or, _handle, _hold, _is_foreign, _is_read_only,
+        _replica, _restore, _same_base, _settle, _span, _strike, _version, _withdraw, _within,
+        Weak,
+    };
 
     use super::*;
 

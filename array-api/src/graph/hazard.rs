@@ -63,9 +63,9 @@ fn dense_state(value: &Array) -> Result<State> {
     let whole =
         value.layout().offset() == 0 && value.layout().is_contiguous() && value.size() == base.len;
     if whole && !base.is_shared() {
-        return Ok(base.state());
+        return base.state();
     }
-    Ok(contiguous_copy("copy", value)?.base().state())
+    Ok(contiguous_copy("copy", value)?.base().peek())
 }
 
 /// Writes into a part of the target's memory.
@@ -157,7 +157,7 @@ fn is_sole(value: &Array) -> bool {
 
 /// The plan of a value that is pending, dense in itself and wanted by no other recorded work.
 fn pending_plan(value: &Array) -> Result<Option<(Arc<Node>, Plan)>> {
-    let State::Node(node) = value.base().state() else {
+    let State::Node(node) = value.base().state()? else {
         return Ok(None);
     };
     let dense = value.layout().offset() == 0
@@ -230,12 +230,12 @@ fn overlap(value: &Ready, target: &Array) -> Result<bool> {
 }
 
 fn is_memory_of(buffer: &Buffer, base: &Base) -> bool {
-    matches!(base.state(), State::Buf(own) if own.same(buffer))
+    matches!(base.peek(), State::Buf(own) if own.same(buffer))
 }
 
 /// How many of a pending node's operands hold the base's memory.
 fn captures(node: &Node, base: &Base) -> usize {
-    let State::Buf(own) = base.state() else {
+    let State::Buf(own) = base.peek() else {
         return 0;
     };
     node.with_srcs(|srcs| {

@@ -223,7 +223,7 @@ fn pull(ins: &[In<'_>]) -> Result<(Srcs, bool)> {
             In::Scalar(scalar) => Src::Scalar(*scalar),
             In::Array(x, layout) => {
                 shared |= x.base().is_shared();
-                match x.base().state() {
+                match x.base().state()? {
                     State::Buf(buffer) => Src::Buf {
                         buffer,
                         dtype: x.dtype(),
@@ -256,7 +256,7 @@ fn run_now(
         match input {
             In::Scalar(scalar) => params.push(*scalar),
             In::Array(x, layout) => {
-                let Some(buffer) = x.base().ready() else {
+                let Some(buffer) = x.base().ready()? else {
                     return Ok(None);
                 };
                 buffers.push((buffer, x.dtype(), layout));

@@ -50,6 +50,9 @@ pub(crate) fn common_context(op: &'static str, args: &[Arg<'_>]) -> Result<Conte
 pub fn apply(op: Op, args: &[Arg<'_>]) -> Result<Array> {
     let name = op.name();
     let ctx = common_context(name, args)?;
+    if let Some(answer) = compare_across_signs(op, args) {
+        return answer.map_err(|e| e.in_op(name));
+    }
     let compute = compute_dtype(op, args, ctx.default_float())?;
     let shape = common_shape(name, args)?;
     if let Some(answer) = scalar_comparison(op, compute, args) {
@@ -91,13 +94,17 @@ fn compute_dtype(op: Op, args: &[Arg<'_>], default_float: DType) -> Result<DType
         Arg::Array(_) => None,
         Arg::Scalar(s) => Some(*s),
     });
-    let common = common_dtype(row.name, dtypes, scalars, default_float)?;
+    let common = common_dtype(row.name, dtypes.clone(), scalars.clone(), default_float)?;
     if common.is(Kinds::INEXACT) {
         return Ok(common);
     }
     // Integers meet a device without float64 in the float that it has.
     Ok(match row.promote {
-        Promote::Float => exact_float(common).min(default_float),
+        Promote::Float => {
+            // Each integer becomes the float that it needs; the integer that they share may need a wider one.
+            let floats = dtypes.map(|d| if d == DType::Bool { d } else { exact_float(d) });
+            exact_float(common_dtype(row.name, floats, scalars, default_float)?).min(default_float)
+        }
         Promote::Divide => default_float,
         // As in NumPy, booleans count as int8 where an operation takes integers only.
         Promote::Same if common == DType::Bool && bool_is_int8(op) => DType::I8,
@@ -118,6 +125,40 @@ fn scalar_comparison(op: Op, compute: DType, args: &[Arg<'_>]) -> Option<bool> {
         [Arg::Scalar(s), Arg::Array(_)] => constant_comparison(op, compute, *s, true),
         _ => None,
     }
+}
+
+/// A comparison of `uint64` with a signed dtype, exact as in NumPy: the `float64` that they share is not.
+fn compare_across_signs(op: Op, args: &[Arg<'_>]) -> Option<Result<Array>> {
+    let &[Arg::Array(x), Arg::Array(y)] = args else {
+        return None;
+    };
+    let mirrored = match op {
+        Op::Equal | Op::NotEqual => op,
+        Op::Less => Op::Greater,
+        Op::LessEqual => Op::GreaterEqual,
+        Op::Greater => Op::Less,
+        Op::GreaterEqual => Op::LessEqual,
+        _ => return None,
+    };
+    let is_signed = |x: &Array| x.dtype().is(Kinds::SIGNED);
+    let (signed, unsigned, op) = if is_signed(x) && y.dtype() == DType::U64 {
+        (x, y, op)
+    } else if is_signed(y) && x.dtype() == DType::U64 {
+        (y, x, mirrored)
+    } else {
+        return None;
+    };
+    // What is not negative is compared as uint64.
+    let compare = || {
+        let negative = less(signed, 0i64)?;
+        let as_unsigned = apply(op, &[(&signed.astype(DType::U64)?).into(), unsigned.into()])?;
+        if matches!(op, Op::NotEqual | Op::Less | Op::LessEqual) {
+            logical_or(&negative, &as_unsigned)
+        } else {
+            logical_and(&logical_not(&negative)?, &as_unsigned)
+        }
+    };
+    Some(compare())
 }
 
 fn broadcast<'a>(x: &'a Array, shape: &Dims) -> Result<Cow<'a, Layout>> {

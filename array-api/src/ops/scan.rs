@@ -105,8 +105,8 @@ pub fn cumulative_prod(
     )
 }
 
-/// The `n`-th difference of neighbours along an axis, after joining `prepend` and `append` to it.
-/// `bool` gives whether neighbours differ.
+/// The `n`-th difference of neighbours along an axis, after joining `prepend` and `append` to it; for
+/// `n = 0` the array itself, as in NumPy. `bool` gives whether neighbours differ.
 ///
 /// Source: array API standard, `diff`.
 ///
@@ -121,6 +121,9 @@ pub fn diff(
 ) -> Result<Array> {
     const OP: &str = "diff";
     let axis = args::axis(OP, axis, x.ndim())?;
+    if n == 0 {
+        return args::dense(x);
+    }
     let parts: Vec<&Array> = prepend.into_iter().chain([x]).chain(append).collect();
     let mut out = if parts.len() > 1 {
         common_dtype(OP, parts.iter().map(|p| p.dtype()), [], DType::F64)?;
@@ -128,9 +131,6 @@ pub fn diff(
     } else {
         x.clone()
     };
-    if n == 0 {
-        return args::dense(&out);
-    }
     // Differences of nothing are nothing, as often as one likes.
     for _ in 0..n.min(out.shape()[axis].max(1)) {
         let len = out.shape()[axis].saturating_sub(1);

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Elements times instructions that are worth a task: some ten microseconds, against some two for handing it over.
+/// The work of a task, in additions of elements: some ten microseconds or more.
 pub const GRAIN: usize = 1 << 16;
 
 impl Memory for HostBlock {

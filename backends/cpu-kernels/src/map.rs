@@ -9,7 +9,7 @@ use crate::tasks;
 use rustarr_interface::{Args, Operand, Program, Result};
 use smallvec::SmallVec;
 
-/// Runs a program over a domain, in tasks of about `grain` elements times instructions.
+/// Runs a program over a domain, in tasks of about `grain` elements times the cost of one.
 ///
 /// # Errors
 /// `Interrupted` if the user asked to stop; `Backend` for a fault of a kernel.
@@ -32,10 +32,11 @@ pub fn map(par: Par<'_>, grain: usize, program: &Program, args: Args<'_>) -> Res
     let tiles = grid.tiles();
     let per_task = (grain / (grid.room() * plan.weight())).max(1);
     let shared = Shared(&plan, walks);
+    let count = tiles.div_ceil(per_task);
     tasks::run(
-        par,
+        par.worth(count),
         "map",
-        tiles.div_ceil(per_task),
+        count,
         || {
             let Shared(plan, walks) = &shared;
             (

@@ -12,6 +12,9 @@ use rustarr_interface::interrupt;
 use crate::fork;
 use crate::pool::Pool;
 
+/// Handing work over and waiting for it costs about as much as so many tasks of a grain.
+const WORTH: usize = 8;
+
 /// Where a kernel's tasks run.
 #[derive(Debug, Clone, Copy)]
 pub enum Par<'a> {
@@ -92,6 +95,11 @@ impl Par<'_> {
             Par::Seq => 1,
             Par::Pool(pool) => pool.threads(),
         }
+    }
+
+    /// For tasks of a grain each: the calling thread, if they are too few to be worth waking workers.
+    pub(crate) fn worth(self, tasks: usize) -> Self {
+        if tasks < WORTH { Par::Seq } else { self }
     }
 
     /// Runs `f(0)`, `f(1)`, ..., `f(tasks - 1)`: in order when [`Par::Seq`], else each on

@@ -96,6 +96,24 @@ fn ranges(cores: &[usize]) -> String {
         .join(", ")
 }
 
+/// The cores, ascending, if the calling thread may run on each.
+///
+/// # Errors
+/// [`PoolError`] for an empty list, or a core outside the affinity mask.
+pub fn usable_cores(cores: &[usize]) -> Result<Arc<[usize]>, PoolError> {
+    let allowed = cores::current_affinity();
+    if cores.is_empty() {
+        return Err(PoolError::NoCores { allowed });
+    }
+    if let Some(&core) = cores.iter().find(|core| !allowed.contains(core)) {
+        return Err(PoolError::Core { core, allowed });
+    }
+    let mut cores = cores.to_vec();
+    cores.sort_unstable();
+    cores.dedup();
+    Ok(cores.into())
+}
+
 impl Pool {
     /// A pool of `threads` workers, by default [`cores::default_threads`] and at most one a
     /// core, which all run on `cores`, by default wherever the process may. Starts none yet.
@@ -108,22 +126,7 @@ impl Pool {
     /// affinity mask, or (without `threads`) an environment variable that is no number.
     pub fn new(threads: Option<usize>, cores: Option<&[usize]>) -> Result<Pool, PoolError> {
         fork::install();
-        let cores: Option<Arc<[usize]>> = match cores {
-            None => None,
-            Some(cores) => {
-                let allowed = cores::current_affinity();
-                if cores.is_empty() {
-                    return Err(PoolError::NoCores { allowed });
-                }
-                if let Some(&core) = cores.iter().find(|core| !allowed.contains(core)) {
-                    return Err(PoolError::Core { core, allowed });
-                }
-                let mut cores = cores.to_vec();
-                cores.sort_unstable();
-                cores.dedup();
-                Some(cores.into())
-            }
-        };
+        let cores: Option<Arc<[usize]>> = cores.map(usable_cores).transpose()?;
         let threads = match threads {
             Some(threads) => threads,
             None => {

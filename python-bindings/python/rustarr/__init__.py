@@ -33,8 +33,9 @@ _current = _namespace.fill(globals(), None)
 #: Of every context, not of the current one alone.
 synchronize = _core.synchronize
 
-#: Namespaces that are modules too: ``import rustarr.cpu_parallel as np``.
-_MODULES = ("cpu_parallel", "cpu_serial", "wgpu")
+#: Modules that are imported when they are first needed: namespaces that are modules too
+#: (``import rustarr.cpu_parallel as np``), and tasks.
+_MODULES = ("cpu_parallel", "cpu_serial", "tasks", "wgpu")
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"exceptions"} | {"exceptions", *_MODULES})
 

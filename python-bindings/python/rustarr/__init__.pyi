@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType, TracebackType
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
-from . import _results, cpu_parallel, cpu_serial, wgpu
+from . import _results, cpu_parallel, cpu_serial, tasks, wgpu
 from ._core import *
 from ._core import ArrayLike, Axes, DTypeLike, DeviceLike, Fft, Linalg, Random, Shape, _SupportsDLPack
 from ._namespace import Namespace as Namespace, namespace as namespace

@@ -292,6 +292,13 @@ def namespace(context: "str | _core.Context | Namespace | None" = None, /, **opt
         return _shared[key]
 
 
+def _current_affinity() -> _core.Context:
+    """The context of the cores that the calling thread may run on, opened when they are first asked for."""
+    if not hasattr(os, "sched_getaffinity"):
+        return _shared_context("cpu-parallel")
+    return namespace("cpu-parallel", cores=sorted(os.sched_getaffinity(0))).context
+
+
 def _restore_namespace(name, options):
     return namespace(name, **options)
 

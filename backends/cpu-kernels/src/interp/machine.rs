@@ -151,6 +151,9 @@ pub(crate) fn is_constant(layout: &Layout) -> bool {
         .all(|(d, s)| *d <= 1 || *s == 0)
 }
 
+/// What an inexact operation costs, in additions of values that are in the cache.
+const DEAR: usize = 8;
+
 /// What an instruction does, with its operands' places resolved.
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -254,10 +257,16 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Elements times instructions of a tile of one element: what the work is measured in.
+    /// The work of one element, in that of an addition.
     pub fn weight(&self) -> usize {
-        let counts = |s: &(Step, u16)| matches!(s.0, Step::Compute) as usize;
-        self.steps.iter().map(counts).sum::<usize>().max(1)
+        let cost =
+            |(step, slot): &(Step, u16)| match (step, self.program.instrs()[*slot as usize].code) {
+                // What is not exact is a polynomial, a division or a loop.
+                (Step::Compute, Code::Apply(op)) if op.info().ulp > 0 => DEAR,
+                (Step::Compute, _) => 1,
+                _ => 0,
+            };
+        self.steps.iter().map(cost).sum::<usize>().max(1)
     }
 }
 

@@ -37,12 +37,25 @@ fn polar_limit(r: f64, y: f64) -> C64 {
     C64::new(r * cos, if y == 0.0 { y } else { r * sin })
 }
 
-/// `p s 2^k`; a subnormal `s` would lose bits if the scaling came last.
+/// Exponents beyond this one give infinity and zero, whatever sine or cosine they are multiplied with.
+const GONE: f64 = 1500.0;
+
+/// `p s 2^k` for a `p` of about 1; a subnormal `s` would lose bits if the scaling came last.
 fn scaled_product(p: Dd, s: Dd, k: f64) -> f64 {
     let up = if s.hi.abs() < 1e-200 { 300.0 } else { 0.0 };
-    // A smaller power would be out of the scaling's range; all of them give zero.
-    let k = (k - up).max(-2044.0);
+    // Past these limits of `scale` the product is out of range in any case.
+    let k = limit(k - up, -2044.0, 2046.0);
     scale(p.times(s.scaled(power_of_two(up))).value(), k)
+}
+
+/// `(k, p)` with `(e^x + sign e^-x) / 2 = p 2^k` for `x >= 0`, large ones too.
+fn half_growth(x: f64, sign: f64) -> (f64, Dd) {
+    if x > 100.0 {
+        let (k, p) = exp_dd(Dd::new(x.min(GONE), 0.0));
+        return (k - 1.0, p);
+    }
+    let (k, p) = half_sum(x, sign);
+    (k, Dd::new(p, 0.0))
 }
 
 fn exp_c(z: C64) -> C64 {
@@ -50,7 +63,7 @@ fn exp_c(z: C64) -> C64 {
         return C64::new(super::exp(z.re), z.im);
     }
     if finite(z) {
-        let (k, p) = exp_dd(Dd::new(z.re.clamp(-1400.0, 1400.0), 0.0));
+        let (k, p) = exp_dd(Dd::new(z.re.clamp(-GONE, GONE), 0.0));
         let (sin, cos) = sin_cos_any(z.im, 0.0);
         return C64::new(scaled_product(p, cos, k), scaled_product(p, sin, k));
     }
@@ -167,13 +180,13 @@ fn sinh_c(z: C64) -> C64 {
     }
     if finite(z) {
         let (sin, cos) = sin_cos_any(z.im, 0.0);
-        let (k, p) = half_sum(z.re.abs(), 1.0);
-        let im = scaled_product(Dd::new(p, 0.0), sin, k);
+        let (k, p) = half_growth(z.re.abs(), 1.0);
+        let im = scaled_product(p, sin, k);
         let re = if z.re.abs() < 1.0 {
             super::sinh(z.re) * cos.value()
         } else {
-            let (k, p) = half_sum(z.re.abs(), -1.0);
-            scaled_product(Dd::new(p.copysign(z.re), 0.0), cos, k)
+            let (k, p) = half_growth(z.re.abs(), -1.0);
+            scaled_product(p.scaled(1.0f64.copysign(z.re)), cos, k)
         };
         return C64::new(re, im);
     }
@@ -199,13 +212,13 @@ fn cosh_c(z: C64) -> C64 {
     }
     if finite(z) {
         let (sin, cos) = sin_cos_any(z.im, 0.0);
-        let (k, p) = half_sum(z.re.abs(), 1.0);
-        let re = scaled_product(Dd::new(p, 0.0), cos, k);
+        let (k, p) = half_growth(z.re.abs(), 1.0);
+        let re = scaled_product(p, cos, k);
         let im = if z.re.abs() < 1.0 {
             super::sinh(z.re) * sin.value()
         } else {
-            let (k, p) = half_sum(z.re.abs(), -1.0);
-            scaled_product(Dd::new(p.copysign(z.re), 0.0), sin, k)
+            let (k, p) = half_growth(z.re.abs(), -1.0);
+            scaled_product(p.scaled(1.0f64.copysign(z.re)), sin, k)
         };
         return C64::new(re, im);
     }
@@ -412,11 +425,7 @@ fn divide_c(z: C64, w: C64) -> C64 {
             (C64::new(scale(z.re, -k), scale(z.im, -k)), k)
         };
         let ((z, j), (w, k)) = (scaled(z, 200.0), scaled(w, 0.0));
-        let dot = |a: f64, b: f64, c: f64, d: f64| {
-            let (p, q) = (Dd::product(a, b), Dd::product(c, d));
-            let sum = Dd::sum(p.hi, q.hi);
-            Dd::new(sum.hi, sum.lo + (p.lo + q.lo)).renormalised()
-        };
+        let dot = |a, b, c, d| add(Dd::product(a, b), Dd::product(c, d));
         let d = dot(w.re, w.re, w.im, w.im);
         let re = dot(z.re, w.re, z.im, w.im).over(d).value();
         let im = dot(z.im, w.re, -z.re, w.im).over(d).value();
@@ -482,17 +491,18 @@ fn sign_c(z: C64) -> C64 {
     C64::new(x / size, y / size)
 }
 
+fn add(a: Dd, b: Dd) -> Dd {
+    let sum = Dd::sum(a.hi, b.hi);
+    Dd::new(sum.hi, sum.lo + (a.lo + b.lo)).renormalised()
+}
+
 fn pow_c(z: C64, w: C64) -> C64 {
     if w.im == 0.0 && w.re == 0.0 {
         return C64::new(1.0, 0.0);
     }
     if z.re == 0.0 && z.im == 0.0 {
-        // Its size is 0^Re(w), whichever way it turns.
-        return if w.re > 0.0 {
-            C64::new(0.0, 0.0)
-        } else {
-            C64::new(f64::NAN, f64::NAN)
-        };
+        let part = if w.re > 0.0 { 0.0 } else { f64::NAN };
+        return C64::new(part, part);
     }
     if w.im == 0.0 && w.re.trunc() == w.re && w.re.abs() < 100.0 {
         return powi(z, w.re as i32);
@@ -509,21 +519,41 @@ fn pow_c(z: C64, w: C64) -> C64 {
     }
     // e^(w log z), the exponent in double-double since its size is its error.
     let (size, arg) = (log_abs(z).renormalised(), angle(z.im, z.re).renormalised());
-    let (u, v) = (Dd::new(w.re, 0.0), Dd::new(w.im, 0.0));
-    let add = |a: Dd, b: Dd| {
-        let sum = Dd::sum(a.hi, b.hi);
-        Dd::new(sum.hi, sum.lo + (a.lo + b.lo)).renormalised()
+    // The largest exponents are taken smaller, for their products with a logarithm may overflow.
+    let down = if w.re.abs().max(w.im.abs()) > 1e290 {
+        power_of_two(-20.0)
+    } else {
+        1.0
     };
+    let (u, v) = (Dd::new(w.re * down, 0.0), Dd::new(w.im * down, 0.0));
     let growth = add(size.times(u), arg.times(v).negated());
     let turn = add(arg.times(u), size.times(v));
-    let growth = if growth.hi.abs() > 1400.0 {
-        Dd::new(growth.hi.clamp(-1400.0, 1400.0), 0.0)
+    let growth = if growth.hi.abs() > GONE * down {
+        Dd::new(GONE.copysign(growth.hi), 0.0)
     } else {
-        growth
+        growth.scaled(1.0 / down)
     };
+    if turn.hi.abs() > f64::MAX * down {
+        // An angle out of range points nowhere, which matters only if there is a length.
+        let part = if growth.hi == -GONE { 0.0 } else { f64::NAN };
+        return C64::new(part, part);
+    }
     let (k, p) = exp_dd(growth);
-    let (sin, cos) = sin_cos_any(turn.hi, turn.lo);
+    let (sin, cos) = sin_cos_dd(turn.scaled(1.0 / down));
     C64::new(scaled_product(p, cos, k), scaled_product(p, sin, k))
+}
+
+/// The sine and cosine of an angle whose low part may be many turns, as it is in a huge angle.
+fn sin_cos_dd(angle: Dd) -> (Dd, Dd) {
+    if angle.lo.abs() < 1e-10 {
+        return sin_cos_any(angle.hi, angle.lo);
+    }
+    let (sin, cos) = sin_cos_any(angle.hi, 0.0);
+    let (sin_low, cos_low) = sin_cos_any(angle.lo, 0.0);
+    (
+        add(sin.times(cos_low), cos.times(sin_low)),
+        add(cos.times(cos_low), sin.times(sin_low).negated()),
+    )
 }
 
 /// An integral power by squaring, as NumPy computes it.

@@ -23,20 +23,44 @@ fn truncated_near<T: Real>(a: T, b: T) -> (T, T) {
     (q, if whole { a } else { r })
 }
 
-/// The truncated quotient and its exact remainder, for a far quotient. Only the sign of the quotient's fraction is
-/// lost, which is far below its precision.
+/// The floored quotient, rounded once, and its exact remainder, for a far quotient.
 #[cold]
 #[inline(never)]
-fn truncated_far<T: Real>(a: T, b: T) -> (T, T) {
+fn floored_far<T: Real>(a: T, b: T) -> (T, T) {
     let r = a % b;
-    (((a - r) / b).round_ties_even(), r)
+    let step = steps_down(r, b);
+    // a - r in two parts is a multiple of b; what the first part's quotient lacks is a whole number.
+    let head = a - r;
+    let tail = (a - head) - r;
+    let q = head / b;
+    let rest = (((-q).mul_add(b, head) + tail) / b).round_ties_even();
+    let rest = if step { rest - T::one() } else { rest };
+    (
+        if q.is_finite() { q + rest } else { q },
+        signed(if step { r + b } else { r }, b),
+    )
+}
+
+/// Whether a truncated quotient with the remainder `r` lies above the floored one.
+#[inline(always)]
+fn steps_down<T: Real>(r: T, b: T) -> bool {
+    (r != T::zero()) & ((r < T::zero()) != (b < T::zero()))
+}
+
+/// A remainder of zero has the sign of the divisor.
+#[inline(always)]
+fn signed<T: Real>(r: T, b: T) -> T {
+    if r == T::zero() {
+        T::zero().copysign(b)
+    } else {
+        r
+    }
 }
 
 /// Turns a truncated division into a floored one.
 #[inline(always)]
 fn floored<T: Real>((q, r): (T, T), a: T, b: T) -> (T, T) {
-    let opposite = (r < T::zero()) != (b < T::zero());
-    let step = (r != T::zero()) & opposite;
+    let step = steps_down(r, b);
     let q_down = q - T::one();
     let r_up = r + b;
     let q = if step { q_down } else { q };
@@ -46,15 +70,7 @@ fn floored<T: Real>((q, r): (T, T), a: T, b: T) -> (T, T) {
         q
     };
     let q = if b == T::zero() { a / b } else { q };
-    let r = if step { r_up } else { r };
-    (
-        q,
-        if r == T::zero() {
-            T::zero().copysign(b)
-        } else {
-            r
-        },
-    )
+    (q, signed(if step { r_up } else { r }, b))
 }
 
 /// [`floor_divide`] without branches, for a [`near::quotient`].
@@ -80,7 +96,7 @@ pub fn floor_divide<T: Real>(a: T, b: T) -> T {
     if near::quotient(a, b) {
         floor_divide_near(a, b)
     } else {
-        floored(truncated_far(a, b), a, b).0
+        floored_far(a, b).0
     }
 }
 
@@ -90,6 +106,6 @@ pub fn remainder<T: Real>(a: T, b: T) -> T {
     if near::quotient(a, b) {
         remainder_near(a, b)
     } else {
-        floored(truncated_far(a, b), a, b).1
+        floored_far(a, b).1
     }
 }

@@ -322,10 +322,11 @@ fn pass(
     // A logical reduction to one result is over as soon as one chunk decides it.
     let decided = AtomicBool::new(false);
     let may_stop = !sink.is_output && args.outputs[0].layout.size() == 1;
+    let count = tiles.div_ceil(per_task);
     tasks::run(
-        call.par,
+        call.par.worth(count),
         "reduce",
-        tiles.div_ceil(per_task),
+        count,
         || job.worker(),
         |worker, task| {
             for t in task * per_task..tiles.min((task + 1) * per_task) {

@@ -245,6 +245,38 @@ fn powers() {
     );
 }
 
+/// Results out of range, with parts that are no NaN and wrap around nowhere.
+#[test]
+fn out_of_range() {
+    let inf = f64::INFINITY;
+    let rows = [
+        ("exp", exp(c(-3.4e21, -5e-324)), c(0.0, -0.0)),
+        ("exp", exp(c(1.8e134, 5e-324)), c(inf, inf)),
+        ("expm1", expm1(c(-1.6e121, -4e-284)), c(-1.0, -0.0)),
+        ("cosh", cosh(c(2147483648.0, 1e-309)), c(inf, inf)),
+        ("sinh", sinh(c(-2147483648.0, -1e-309)), c(-inf, -inf)),
+        ("cos", cos(c(-6.25e-305, -1.8e134)), c(inf, -inf)),
+        ("sin", sin(c(6.25e-305, 1.8e134)), c(inf, inf)),
+        ("pow", pow(c(2.0, 0.0), c(-1.7e308, 0.0)), c(0.0, 0.0)),
+        ("pow", pow(c(2.0, 0.0), c(1.7e308, 0.0)), c(inf, 0.0)),
+    ];
+    for (name, value, exact) in rows {
+        assert_eq!(value, exact, "{name}");
+    }
+    // Angles of many turns: small results, and lengths of 1.
+    for (z, w) in [
+        (c(-1.5, -0.77), c(-9.6e107, 3.28)),
+        (c(-3.47, 0.24), c(-4.97e110, 0.0)),
+        (c(1.5, 0.25), c(-1.7e308, 1.7e308)),
+    ] {
+        assert_eq!(pow(z, w), c(0.0, 0.0));
+    }
+    for turns in [1e18, 1e60, 1e200, 1e307] {
+        let w = pow(c(2.0, 0.0), c(0.0, turns));
+        assert!((abs(w) - 1.0).abs() < 4e-16, "{turns:e}: {w}");
+    }
+}
+
 /// Results in range whose textbook formulas overflow, underflow or cancel.
 #[test]
 fn extremes() {

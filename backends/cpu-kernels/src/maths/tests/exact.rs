@@ -40,6 +40,41 @@ fn neighbours() {
     }
 }
 
+/// Whole quotients above the integers that the type resolves, against 128-bit arithmetic.
+#[test]
+fn far_quotients_are_rounded_once() {
+    let mut words = bits(5);
+    for _ in 0..200_000 {
+        let (word, shift) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
+        let sign = |bit: u64| if word >> bit & 1 == 1 { -1f32 } else { 1.0 };
+        // Significands of 24 and 53 bits, the first one moved up.
+        let (m, n) = (
+            (word >> 8 & 0xff_ffff) | 0x80_0000,
+            (word >> 32 & 0xff_ffff) | 0x80_0000,
+        );
+        let up = 25 + (shift % 50) as i32;
+        let (a, b) = (m as f32 * 2f32.powi(up) * sign(1), n as f32 * sign(2));
+        let exact = ((m as i128) << up) * (a * b).signum() as i128;
+        assert_eq!(
+            maths::floor_divide(a, b),
+            exact.div_euclid(n as i128) as f32,
+            "{a:?} // {b:?}"
+        );
+        let (m, n) = (word >> 11 | 1 << 52, shift >> 11 | 1 << 52);
+        let up = 54 + (shift % 18) as i32;
+        let (a, b) = (
+            m as f64 * 2f64.powi(up) * f64::from(sign(1)),
+            n as f64 * f64::from(sign(2)),
+        );
+        let exact = ((m as i128) << up) * (a * b).signum() as i128;
+        assert_eq!(
+            maths::floor_divide(a, b),
+            exact.div_euclid(n as i128) as f64,
+            "{a:?} // {b:?}"
+        );
+    }
+}
+
 /// The remainder from the platform's exact `%`.
 fn remainder(a: f64, b: f64) -> f64 {
     let r = a % b;

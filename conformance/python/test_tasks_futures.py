@@ -1,0 +1,383 @@
+"""Submitting tasks and their futures."""
+
+import asyncio
+import concurrent.futures
+import gc
+import logging
+import math
+import threading
+import traceback
+import weakref
+
+import pytest
+from rustarr import tasks
+from rustarr.tasks import DependencyError, Runtime, current, delayed, submit, task_submit
+
+pytestmark = pytest.mark.usefixtures("time_limit")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def two_workers():
+    with Runtime(["cpu-serial", "cpu-serial"]) as runtime:
+        yield runtime
+
+
+def add(a, b=0):
+    return a + b
+
+
+def divide(a, b):
+    return a / b
+
+
+class Gate:
+    """A task that runs until it is opened."""
+
+    def __init__(self):
+        self.started, self.opened = threading.Event(), threading.Event()
+
+    def __call__(self):
+        self.started.set()
+        assert self.opened.wait(60)
+        return "opened"
+
+
+@pytest.fixture
+def gate():
+    """A gate that opens at the end at the latest."""
+    made = Gate()
+    yield made
+    made.opened.set()
+
+
+def test_submit_with_positional_and_keyword_arguments():
+    assert submit(add, 1, 2).result(60) == 3
+    assert submit(add, 1, b=2).result(60) == 3
+    assert task_submit()(add, a=5, b=6).result(60) == 11
+
+
+def test_every_option_is_taken():
+    future = task_submit(
+        name="sum",
+        synchronous=True,
+        priority=-7,
+        color="red",
+        flops=1.0,
+        sizebase=3,
+        where="cpu-serial",
+        ret_future=True,
+    )(add, 1, 2)
+    assert future.done() and future.result() == 3 and future.name == "sum"
+    assert task_submit(color=0x00FF00)(add, 1).result(60) == 1
+
+
+def test_an_empty_name_is_a_name():
+    assert task_submit(name="")(add, 1).name == ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"nmae": "x"}, {"priority": "high"}, {"priority": 1.5}, {"name": 3}, {"color": 1.0}, {"flops": "many"},
+        {"perfmodel": 1}, {"sizebase": "n"}, {"sizebase": -1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_options(options):
+    with pytest.raises(TypeError, match=next(iter(options))):
+        task_submit(**options)
+    with pytest.raises(TypeError, match=next(iter(options))):
+        delayed(**options)(add)
+
+
+def test_without_a_future():
+    assert task_submit(ret_future=False)(add, 1) is None
+    assert task_submit(ret_future=False, synchronous=True)(add, 1, 2) == 3
+    with pytest.raises(ZeroDivisionError):
+        task_submit(ret_future=False, synchronous=True)(divide, 1, 0)
+
+
+def test_an_error_that_nobody_can_ask_for_is_logged(caplog):
+    with caplog.at_level(logging.ERROR, "rustarr.tasks"):
+        task_submit(ret_future=False, name="quotient")(divide, 1, 0)
+        current().wait()
+        submit(add, 1).result(60)
+    assert "quotient" in caplog.text and "ZeroDivisionError" in caplog.text
+
+
+def test_functions_by_name():
+    assert submit("math.log10", 100).result(60) == 2
+    assert submit("len", [1, 2]).result(60) == 2
+    assert submit("collections.OrderedDict.fromkeys", "ab").result(60) == {"a": None, "b": None}
+    for name in ("math.log11", "no_such_module.f", "no_such_function", ""):
+        with pytest.raises(ValueError, match="there is no function"):
+            submit(name, 1)
+    with pytest.raises(TypeError, match="neither a function"):
+        submit(3)
+
+
+def test_callables_of_every_kind():
+    class Adder:
+        def __call__(self, a, b):
+            return a + b
+
+        def method(self, a):
+            return a + 1
+
+    import functools
+
+    assert submit(Adder(), 1, 2).result(60) == 3
+    assert submit(Adder().method, 1).result(60) == 2
+    assert submit(functools.partial(add, 1), 5).result(60) == 6
+    assert submit(lambda *args, **kwargs: (args, kwargs), 1, x=2).result(60) == ((1,), {"x": 2})
+    assert submit(math.sqrt, 4).result(60) == 2
+
+
+def test_delayed():
+    @delayed
+    def plain(a, b):
+        """Adds."""
+        return a + b
+
+    @delayed(name="twice", color=2, priority=3)
+    def named(a):
+        return 2 * a
+
+    assert plain(1, 2).result(60) == 3 and plain(b=1, a=1).result(60) == 2
+    assert named(4).result(60) == 8 and named(4).name == "twice"
+    assert plain.__name__ == "plain" and plain.__doc__ == "Adds." and plain.__wrapped__(1, 2) == 3
+    assert submit(plain, 1, 2).result(60) == 3
+    assert delayed(math.log10)(1000).result(60) == 3
+
+    class Holder:
+        @delayed
+        def method(self, a):
+            return self, a
+
+    holder = Holder()
+    assert holder.method(1).result(60) == (holder, 1)
+    with pytest.raises(TypeError, match="cannot be called"):
+        delayed(3)
+
+
+def test_futures_as_arguments_do_not_block_the_caller(gate):
+    first = submit(gate)
+    second = submit(lambda text, rest: (text, rest), first, rest=[first, {"k": first}, (first, 1)])
+    assert not second.done() and not first.done()
+    gate.opened.set()
+    assert second.result(60) == ("opened", ["opened", {"k": "opened"}, ("opened", 1)])
+
+
+def test_a_chain_of_many():
+    future = submit(add, 0)
+    for _ in range(3000):
+        future = submit(add, future, 1)
+    assert future.result(60) == 3000
+
+
+def test_futures_of_others_are_inputs_too():
+    other = concurrent.futures.Future()
+    future = submit(add, other, 1)
+    assert not future.done()
+    other.set_result(41)
+    assert future.result(60) == 42
+    assert submit(add, other, 2).result(60) == 43
+
+
+def test_exceptions_keep_their_traceback_and_free_the_inputs():
+    class Big:
+        pass
+
+    def inner(big):
+        raise KeyError("inner")
+
+    def outer(big):
+        inner(big)
+
+    big = Big()
+    gone = weakref.ref(big)
+    future = submit(outer, big)
+    error = future.exception(60)
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert (
+        isinstance(error, KeyError) and names[-2:] == ["outer", "inner"] and "run" not in names and "_call" not in names
+    )
+    del big
+    gc.collect()
+    assert gone() is None
+    with pytest.raises(KeyError):
+        future.result()
+
+
+def test_arguments_and_functions_are_let_go_after_the_end():
+    class Big:
+        pass
+
+    big = Big()
+    gone = weakref.ref(big)
+    future = submit(lambda x, kept=big: None, big)
+    future.result(60)
+    del big
+    gc.collect()
+    assert gone() is None
+    assert "lambda" in future.name
+
+
+def test_a_failed_input_fails_its_dependents_with_the_cause():
+    ran = []
+    first = task_submit(name="quotient")(divide, 1, 0)
+    second = task_submit(name="second")(ran.append, first)
+    third = submit(ran.append, [second])
+    for future in (second, third):
+        error = future.exception(60)
+        assert isinstance(error, DependencyError)
+    assert second.exception().__cause__ is first.exception()
+    assert third.exception().__cause__ is second.exception()
+    assert "quotient" in str(second.exception()) and "ZeroDivisionError" in str(second.exception())
+    assert not ran
+
+
+def test_a_long_chain_fails_without_running_out_of_stack():
+    future = submit(divide, 1, 0)
+    for _ in range(3000):
+        future = submit(add, future)
+    assert isinstance(future.exception(60), DependencyError)
+
+
+def test_timeouts(gate):
+    future = submit(gate)
+    with pytest.raises(TimeoutError):
+        future.result(0.01)
+    with pytest.raises(concurrent.futures.TimeoutError):
+        future.exception(timeout=0)
+    assert not future.done()
+
+
+def test_cancel_before_the_start(gate):
+    first = submit(gate)
+    ran, called = [], []
+    waiting = submit(ran.append, first)
+    waiting.add_done_callback(called.append)
+    dependent = submit(ran.append, waiting)
+    assert waiting.cancel() and waiting.cancelled() and waiting.done() and called == [waiting]
+    assert waiting.cancel(), "a second time it is cancelled still"
+    with pytest.raises(concurrent.futures.CancelledError):
+        waiting.result(0)
+    with pytest.raises(concurrent.futures.CancelledError):
+        waiting.exception(0)
+    gate.opened.set()
+    error = dependent.exception(60)
+    assert isinstance(error, DependencyError) and isinstance(error.__cause__, concurrent.futures.CancelledError)
+    assert first.result(60) == "opened" and not ran
+
+
+def test_cancel_after_the_start_does_nothing(gate):
+    future = submit(gate)
+    assert gate.started.wait(60)
+    assert future.running() and not future.cancel() and not future.cancelled()
+    gate.opened.set()
+    assert future.result(60) == "opened" and not future.cancel() and not future.running()
+
+
+def test_a_cancelled_task_lets_its_arguments_go(gate):
+    class Big:
+        pass
+
+    first = submit(gate)
+    big = Big()
+    gone = weakref.ref(big)
+    future = submit(add, big, first)
+    assert future.cancel()
+    del big
+    gc.collect()
+    assert gone() is None
+
+
+def test_callbacks():
+    called, done = [], threading.Event()
+
+    def note(future):
+        called.append(future)
+        done.set()
+
+    future = submit(add, 1, 2)
+    future.add_done_callback(note)
+    assert done.wait(60) and called == [future]
+    future.add_done_callback(called.append)
+    assert called == [future, future], "after the end it is called at once"
+
+
+def test_as_completed_and_wait(gate):
+    slow = submit(gate)
+    quick = [submit(add, i) for i in range(20)]
+    done, not_done = concurrent.futures.wait([slow, *quick], 60, concurrent.futures.FIRST_COMPLETED)
+    assert slow in not_done and done
+    seen = list(concurrent.futures.as_completed(quick, 60))
+    assert sorted(f.result() for f in seen) == list(range(20))
+    gate.opened.set()
+    done, not_done = concurrent.futures.wait([slow, *quick], 60)
+    assert len(done) == 21 and not not_done
+
+
+def test_wait_hears_of_cancelled_tasks(gate):
+    first = submit(gate)
+    waiting = submit(add, first)
+    threading.Timer(0.05, waiting.cancel).start()
+    done, _ = concurrent.futures.wait([waiting], 60)
+    assert done == {waiting}
+
+
+def test_awaiting():
+    async def main():
+        total = await submit(add, 1, 2)
+        many = await asyncio.gather(*(submit(add, i) for i in range(50)))
+        with pytest.raises(ZeroDivisionError):
+            await submit(divide, 1, 0)
+        return total, many, await asyncio.wait_for(submit(add, 4), 60)
+
+    assert asyncio.run(main()) == (3, list(range(50)), 4)
+
+
+def test_a_waiting_coroutine_can_be_cancelled(gate):
+    first = submit(gate)
+    waiting = submit(add, first)
+
+    async def main():
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(waiting, 0.05)
+
+    asyncio.run(main())
+    assert waiting.cancelled() and not first.done()
+
+
+def test_threads_that_race_for_results_and_cancels():
+    for _ in range(200):
+        future = submit(add, 1)
+        outcomes = []
+
+        def look(future=future, outcomes=outcomes):
+            try:
+                outcomes.append(future.result(60))
+            except concurrent.futures.CancelledError:
+                outcomes.append("cancelled")
+
+        threads = [threading.Thread(target=look) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        cancelled = future.cancel()
+        for thread in threads:
+            thread.join(60)
+        assert outcomes == (["cancelled"] * 3 if cancelled else [1] * 3)
+
+
+def test_tasks_is_imported_when_it_is_needed():
+    import subprocess
+    import sys
+
+    code = "import sys, rustarr; assert 'rustarr.tasks' not in sys.modules; rustarr.tasks.submit; "
+    code += "print('tasks' in dir(rustarr))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, timeout=120).strip() == "True"
+
+
+def test_public_names_exist():
+    assert all(hasattr(tasks, name) for name in tasks.__all__)

@@ -1,0 +1,136 @@
+"""What a worker does with one task: bring the arguments, call the function, keep what comes of it."""
+
+import functools
+import logging
+import time
+import traceback
+from typing import Any
+
+from .. import _core
+from ..exceptions import DeviceLostError
+from . import arguments
+from .future import here
+from .task import Task
+from .worker import Worker
+
+_log = logging.getLogger("rustarr.tasks")
+
+#: What `run` gives if the task is to run again elsewhere.
+AGAIN = object()
+
+
+def run(task: Task, worker: Worker) -> tuple[Any, BaseException | None]:
+    """Runs a task; gives its result, or None and its exception."""
+    here.task = task
+    try:
+        value = _call_in_process(task) if worker.context is None else _call(task, worker)
+        task.ended = time.perf_counter()
+        if task.options.perfmodel is not None:
+            _measure(task, worker)
+        return value, None
+    except BaseException as error:
+        task.ended = time.perf_counter()
+        return _failed(task, worker, error)
+    finally:
+        here.task = None
+        if not task.prepared:
+            _core._hold([])
+
+
+def _call(task: Task, worker: Worker) -> Any:
+    args, kwargs, func = task.args, task.kwargs, task.func
+    if not task.prepared:
+        _core._hold([a.array for a in task.accesses if not a.numpy])
+        args, kwargs = arguments.prepare(task, functools.partial(_fetch, task, worker))
+    if arguments.wants_namespace(func, args, kwargs):
+        kwargs = {**kwargs, "xp": worker.namespace}
+    task.started = time.perf_counter()
+    value = worker.variables.copy().run(func, *args, **kwargs)
+    if task.prepared and isinstance(value, (int, float, str, type(None))):
+        return value
+    return _keep(task, worker, value)
+
+
+def _call_in_process(task: Task) -> Any:
+    args, kwargs = task.args, task.kwargs
+    if not task.prepared:
+        _core._hold([a.array for a in task.accesses if not a.numpy])
+        args, kwargs = arguments.prepare(task, task.runtime.transfers.home)
+    task.started = time.perf_counter()
+    written = arguments.written(task.func, args, kwargs)
+    return task.runtime.pool.submit(task.func, args, kwargs, written).result()
+
+
+def _measure(task: Task, worker: Worker) -> None:
+    options, seconds = task.options, task.ended - task.started
+    try:
+        task.runtime.models.record(options.perfmodel, worker.kind, task.measure(), seconds, options.flops)
+    except Exception:
+        _log.warning("the task %r was not measured", task.name, exc_info=True)
+
+
+def _fetch(task: Task, worker: Worker, access: Any) -> Any:
+    """What the function gets for an array."""
+    if not access.numpy:
+        return task.runtime.transfers.fetch(task, access, worker)
+    if access.mode != "R" or access.label is None:
+        return access.array
+    view = access.array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _keep(task: Task, worker: Worker, value: Any) -> Any:
+    """Computes what the result still records, and makes the results that are arguments the caller's arrays."""
+    used = [access for access in task.accesses if access.used is not None]
+    for access in used:
+        if access.writes:
+            _core._settle(access.used)
+    found = list(arguments.results(value))
+    for array in found:
+        _core._settle(array)
+    if worker.device != "cpu" and (used or found):
+        worker.context.synchronize()
+    task.runtime.transfers.finish(task, worker)
+    if not used or not found:
+        return value
+
+    def instead(array: Any) -> Any:
+        for access in used:
+            if array is access.used:
+                return access.array
+        # A view of a copy that is kept for later tasks would change with it.
+        moved = (a for a in used if a.array.device != worker.device)
+        return array.copy() if any(_core._same_base(array, a.used) for a in moved) else array
+
+    return arguments.replace(value, instead)
+
+
+def _failed(task: Task, worker: Worker, error: BaseException) -> tuple[Any, BaseException]:
+    """What becomes of a task that raised: its exception, with a traceback of the function that keeps no argument."""
+    untouched = not any(access.writes and access.written() for access in task.accesses)
+    lost = isinstance(error, DeviceLostError) and worker.device not in (None, "cpu")
+    if not lost:
+        try:
+            task.runtime.transfers.finish(task, worker)
+        except Exception as second:
+            error.add_note(f"afterwards: {type(second).__name__}: {second}")
+    _free_frames(error)
+    return (AGAIN if lost and untouched else None), error
+
+
+def _free_frames(error: BaseException) -> None:
+    """Empties the frames that exceptions hold, and takes the worker's own off the front."""
+    seen: set[int] = set()
+    work: list[BaseException | None] = [error]
+    while work:
+        one = work.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        traceback.clear_frames(one.__traceback__)
+        work += [one.__cause__, one.__context__]
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    error.__traceback__ = trace

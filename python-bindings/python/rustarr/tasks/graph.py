@@ -1,0 +1,178 @@
+"""The graph of tasks that have not ended: which waits for which. There is one for all runtimes of the process.
+
+Its lock is never held while user code runs, and only threads of workers and of waiting tasks take it. Those that submit
+only append to a queue, so that an interrupt (Ctrl-C is raised in the main thread, between any two steps) cannot
+leave the graph half changed.
+"""
+
+import threading
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from . import arguments
+from .errors import DependencyError
+from .future import Future
+from .hazards import Hazards
+from .task import DONE, RUNNING, WAITING, Task
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+    from .worker import WorkerThread
+
+lock = threading.Lock()
+hazards = Hazards()
+
+
+class Step:
+    """What a change of the graph leaves to be done after the lock is released."""
+
+    __slots__ = ("doomed", "ended", "runtimes", "wake")
+
+    def __init__(self) -> None:
+        #: Tasks that are to end now, with their outcomes.
+        self.doomed: list[tuple[Task, Any, BaseException | None]] = []
+        self.ended: list[Task] = []
+        #: Those that got ready tasks.
+        self.runtimes: set[Runtime] = set()
+        self.wake: list[WorkerThread] = []
+
+    def settle(self) -> None:
+        """The last thing under the lock: ends what is doomed, and chooses who wakes up."""
+        while self.doomed:
+            end(*self.doomed.pop(), self)
+        for runtime in self.runtimes:
+            runtime.choose_wakes(self)
+
+    def finish(self) -> None:
+        """Wakes threads, runs the callbacks of ended tasks and reports them."""
+        for thread in self.wake:
+            thread.wake()
+        for task in self.ended:
+            if task.future._done_callbacks and not task.future.cancelled():
+                task.future._invoke_callbacks()
+            task.runtime.report(task)
+
+
+def enter(task: Task, step: Step) -> None:
+    """Takes a submitted task into the graph."""
+    if task.entered:
+        # It came twice, because its submission was interrupted.
+        if task.state is DONE:
+            task.runtime.live.pop(task.id, None)
+        return
+    task.entered = True
+    for future in task.inputs:
+        other = getattr(future, "task", None) if isinstance(future, Future) else None
+        if other is None:
+            if not future.done():
+                task.foreign += 1
+                future.add_done_callback(lambda _: task.runtime.arrived(task))
+        else:
+            task.dependencies = (*task.dependencies, other.id)
+            if other.state is not DONE:
+                _block(task, other)
+                if not other.dependents:
+                    other.dependents = []
+                other.dependents.append(task)
+    if task.accesses:
+        hazards.register(task, task.accesses)
+    advance(task, step)
+
+
+def _block(task: Task, other: Task) -> None:
+    if not task.blockers:
+        task.blockers = set()
+    task.blockers.add(other)
+
+
+def advance(task: Task, step: Step) -> None:
+    """Makes a task ready if nothing is left to wait for."""
+    if task.blockers or task.foreign or task.state is not WAITING:
+        return
+    if task.inputs:
+        inputs = () if task.future.cancelled() else task.inputs
+        failed = arguments.failure(task) if inputs else None
+        if failed is not None:
+            step.doomed.append((task, None, dependency_error(task, *failed)))
+            return
+        if inputs:
+            # Arrays that are only known now take their place in the order now.
+            late = arguments.scan_results(task)
+            task.inputs = ()
+            if late:
+                task.accesses = [*task.accesses, *late]
+                hazards.register(task, late)
+                if task.blockers:
+                    return
+    if task.future.cancelled():
+        step.doomed.append((task, None, None))
+        return
+    task.runtime.admit(task, step)
+
+
+def dependency_error(task: Task, future: Any, cause: BaseException) -> DependencyError:
+    """The exception of a task that cannot run because of an input."""
+    what = f"{future.name!r}" if isinstance(future, Future) else "a future of others"
+    how = "was cancelled" if future.cancelled() else f"failed: {type(cause).__name__}: {cause}"
+    error = DependencyError(f"the task {task.name!r} did not run: its input {what} {how}")
+    error.__cause__ = cause
+    return error
+
+
+def end(task: Task, value: Any, error: BaseException | None, step: Step) -> None:
+    """A task has ended, or never will run."""
+    task.state = DONE
+    if task.ended is None:
+        task.ended = time.perf_counter()
+    task.forget()
+    task.inputs = ()
+    if task.parent is not None and task.parent.state is DONE:
+        task.parent = None
+    # Before anybody who waits for the task goes on: the trace may end then.
+    task.runtime.record(task, error)
+    if not task.future.cancelled():
+        task.future._claim()
+        task.future._settle(value, error)
+    step.ended.append(task)
+    task.runtime.live.pop(task.id, None)
+    dependents, task.dependents = task.dependents, ()
+    for other in dependents:
+        other.blockers.discard(task)
+        advance(other, step)
+    _let_go(task, step)
+
+
+def _let_go(task: Task, step: Step) -> None:
+    """One of those that keep a task's arrays has ended; frees them with the last."""
+    pending = [task]
+    while pending:
+        task = pending.pop()
+        task.holds -= 1
+        if task.holds:
+            continue
+        if task.accesses or task.gates:
+            hazards.release(task)
+            task.accesses = ()
+            task.gates = ()
+        followers, task.followers = task.followers, ()
+        for other in followers:
+            other.blockers.discard(task)
+            advance(other, step)
+        shares, task.shares = task.shares, ()
+        pending.extend(shares)
+
+
+def before(futures: Iterable[Any]) -> Iterable[Task]:
+    """The tasks that futures wait for, directly or not, themselves included; those of running tasks' waits too."""
+    seen: set[Task] = set()
+    work = [f.task for f in futures if isinstance(f, Future)]
+    while work:
+        task = work.pop()
+        if task in seen or task.state is DONE:
+            continue
+        seen.add(task)
+        yield task
+        work.extend(task.blockers)
+        if task.state is RUNNING:
+            work.extend(f.task for f in task.waits_for if isinstance(f, Future))

@@ -1,0 +1,581 @@
+"""Runtimes: workers, the threads that run tasks in them, and the scheduler between."""
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .. import _core
+from ..exceptions import DeviceLostError
+from . import arguments, graph
+from ._cpus import usable_cpus
+from .errors import DeadlockError
+from .execute import AGAIN, run
+from .future import Future, here
+from .graph import Step
+from .hazards import open_gates
+from .scheduler import Scheduler, make_scheduler
+from .task import READY, RUNNING, WAITING, Options, Task
+from .trace import TaskRecord
+from .trace import current as active_trace
+from .transfer import Transfers
+from .worker import Worker, WorkerThread, current_runtime
+
+_log = logging.getLogger("rustarr.tasks")
+
+#: How many tasks of a runtime may wait for others at a time: each has a thread.
+MOST_WAITING = 512
+
+_PLAIN = Options()
+
+#: Every runtime of the process that is not closed.
+runtimes: "set[Runtime]" = set()
+
+
+class Runtime:
+    """Runs tasks on workers, each of which is a context.
+
+    Parameters
+    ----------
+    workers
+        Contexts, their names, or both. By default ``RUSTARR_WORKERS``, names with commas between, then one "cpu-serial"
+        for each core that the process may use.
+    scheduler
+        "eager", "prio", "ws" or "dmda"; by default ``RUSTARR_SCHED``, then "eager".
+    processes
+        Number of worker processes, for pure Python functions. Without ``workers`` all tasks run in them, else those
+        with ``where="process"``.
+    models
+        Performance models; by default those of the user's data directory.
+    transfers
+        What moving arrays between devices is taken to cost.
+
+    Raises
+    ------
+    ValueError
+        For an unknown scheduler, a context that cannot be, or no workers at all.
+    """
+
+    def __init__(
+        self,
+        workers: "Iterable[_core.Context | str] | None" = None,
+        *,
+        scheduler: "str | type[Scheduler] | None" = None,
+        processes: int | None = None,
+        models: Any = None,
+        transfers: Transfers | None = None,
+    ) -> None:
+        self.clock: Callable[[], float] = time.perf_counter
+        self.transfers = transfers if transfers is not None else Transfers()
+        self._models = models
+        self._pool: Any = None
+        self._processes: Runtime | None = None
+        self._guard = threading.Lock()
+        contexts = self._contexts(workers, processes)
+        if processes is not None:
+            contexts += [None] * self._count(processes)
+        if not contexts:
+            raise ValueError("Runtime: there are no workers; name at least one context, or processes")
+        self._process_indices = frozenset(i for i, c in enumerate(contexts) if c is None)
+        self._default_allowed = None
+        if self._process_indices and len(self._process_indices) < len(contexts):
+            self._default_allowed = frozenset(range(len(contexts))) - self._process_indices
+        self._places: dict[Any, frozenset[int] | None] = {None: self._default_allowed}
+        names = ["process" if context is None else context.name for context in contexts]
+        self.workers: list[Worker] = []
+        for index, (context, name) in enumerate(zip(contexts, names, strict=True)):
+            # Several of a name are numbered.
+            number = f"#{names[:index].count(name)}" if names.count(name) > 1 else ""
+            self.workers.append(Worker(self, index, context, name + number))
+        self.scheduler = make_scheduler(scheduler, self)
+        self.one_memory = len({w.device for w in self.workers if w.device is not None}) < 2 and all(
+            w.device is None or w.device == "cpu" for w in self.workers
+        )
+        #: Tasks that were submitted, or whose foreign inputs have come, in order; the workers take them into the graph.
+        self._inbox: deque[tuple[Task, bool]] = deque()
+        #: Unended tasks by number.
+        self.live: dict[int, Task] = {}
+        self._idle: deque[Worker] = deque()
+        #: Ready tasks that somebody waits for.
+        self._urgent: deque[Task] = deque()
+        self._spare: list[WorkerThread] = []
+        self._threads: set[WorkerThread] = set()
+        self._waiting = 0
+        #: Why a worker was lost, once one was.
+        self._loss: BaseException | None = None
+        self._closed = False
+        self._stopped = False
+        self._tokens: list[Any] = []
+        runtimes.add(self)
+        for worker in self.workers:
+            self._new_thread(worker)
+        for worker in self.workers:
+            worker.thread.start()
+
+    @staticmethod
+    def _count(processes: Any) -> int:
+        if isinstance(processes, bool) or not isinstance(processes, int):
+            raise TypeError(f"Runtime: processes is an int, not {processes!r}")
+        if processes < 1:
+            raise ValueError(f"Runtime: processes={processes} is not 1 or more")
+        return processes
+
+    @staticmethod
+    def _contexts(workers: Any, processes: int | None) -> list[Any]:
+        if workers is None:
+            if processes is not None:
+                return []
+            named = os.environ.get("RUSTARR_WORKERS", "")
+            workers = [name.strip() for name in named.split(",") if name.strip()]
+            if not workers:
+                return [_core.Context("cpu-serial") for _ in range(usable_cpus())]
+        if isinstance(workers, (str, _core.Context)):
+            workers = [workers]
+        contexts = []
+        for worker in workers:
+            if isinstance(worker, str):
+                worker = _core.Context(worker)
+            elif not isinstance(worker, _core.Context):
+                raise TypeError(f"Runtime: a worker is a rustarr.Context or its name, not {type(worker).__name__}")
+            contexts.append(worker)
+        return contexts
+
+    @property
+    def models(self) -> Any:
+        """The performance models."""
+        if self._models is None:
+            from .perfmodel import default_models
+
+            self._models = default_models()
+        return self._models
+
+    @property
+    def pool(self) -> Any:
+        """The worker processes, which start when they are first needed."""
+        with self._guard:
+            if self._pool is None:
+                from .process import ProcessPool
+
+                self._pool = ProcessPool(len(self._process_indices))
+            return self._pool
+
+    # Submitting.
+
+    def submit(self, func: Callable, /, *args: Any, **kwargs: Any) -> Future:
+        """Runs a function as a task; see ``rustarr.tasks.submit``."""
+        return self.launch(_PLAIN, func, args, kwargs)
+
+    def launch(self, options: Options, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Future:
+        """Submits a call.
+
+        Raises
+        ------
+        ValueError
+            If no worker is what ``where`` asks for.
+        RuntimeError
+            If the runtime is closed.
+        """
+        # Tasks that a closed runtime still finishes may need others.
+        if self._closed and (here.task is None or self._stopped):
+            raise RuntimeError(f"the runtime is closed; the task {options.name or func!r} cannot run")
+        if options.where == "process" and not self._process_indices:
+            return self._other_processes().launch(options, func, args, kwargs)
+        allowed = self._allowed(options.where)
+        task = Task(self, options, func, args, kwargs, time.perf_counter())
+        if allowed is not None:
+            task.allowed = allowed
+        if self._process_indices and (allowed is None or allowed <= self._process_indices):
+            from .process import check_picklable
+
+            check_picklable(func, args, kwargs)
+            # Processes get copies.
+            task.undeclared = "R"
+        try:
+            if args or kwargs:
+                arguments.scan(task)
+            self.live[task.id] = task
+            self._inbox.append((task, True))
+            self._wake_one()
+        except BaseException:
+            # Ctrl-C may come anywhere. Nobody gets the future, so the task ends the way of cancelled ones.
+            task.future.cancel()
+            self.live[task.id] = task
+            self._inbox.append((task, True))
+            raise
+        return task.future
+
+    def _other_processes(self) -> "Runtime":
+        """The runtime of worker processes that stands by one without."""
+        with self._guard:
+            if self._processes is None:
+                self._processes = Runtime(processes=usable_cpus(), models=self._models)
+            return self._processes
+
+    def arrived(self, task: Task) -> None:
+        """A future of others, which a task waits for, has ended."""
+        self._inbox.append((task, False))
+        self._wake_one()
+
+    def _wake_one(self) -> None:
+        if self._idle:
+            # Another thread may take the last one meanwhile.
+            with contextlib.suppress(IndexError):
+                thread = self._idle.popleft().thread
+                if thread is not None:
+                    thread.wake()
+
+    def _allowed(self, where: Any) -> frozenset[int] | None:
+        try:
+            return self._places[where]
+        except (KeyError, TypeError):
+            pass
+        wanted = where if isinstance(where, (list, tuple, set, frozenset)) else [where]
+        found = frozenset(w.index for w in self.workers for place in wanted if _is_place(w, place))
+        if not found:
+            names = ", ".join(w.name for w in self.workers)
+            raise ValueError(f"task_submit: no worker is where={where!r}; there are {names}")
+        with contextlib.suppress(TypeError):
+            self._places[where] = found
+        return found
+
+    # Running: the loop of a worker's thread.
+
+    def serve(self, thread: WorkerThread) -> None:
+        """Runs tasks until the runtime stops; the whole life of a thread."""
+        task: Task | None = None
+        value: Any = None
+        error: BaseException | None = None
+        while True:
+            step = Step()
+            with graph.lock:
+                worker = thread.worker
+                # What a task has submitted belongs before its own end.
+                self._take_inbox(step)
+                if task is not None:
+                    self.scheduler.finished(task, worker)
+                    if value is AGAIN:
+                        self._run_elsewhere(task, worker, error, step)
+                    else:
+                        worker.completed += 1
+                        graph.end(task, value, error, step)
+                    task = value = error = None
+                if worker is not None:
+                    self._leave_idle(worker)
+                    if worker.resuming:
+                        self._hand_over(thread, worker.resuming.popleft(), step)
+                        worker = None
+                if worker is not None:
+                    task = self._pick(worker, step)
+                step.settle()
+                if task is None and worker is not None:
+                    # Something may have become ready with what was doomed.
+                    task = self._pick(worker, step)
+                    step.settle()
+                if task is None and worker is not None:
+                    worker.idle = True
+                    self._idle.append(worker)
+                stop = self._stopped or thread.retired
+            step.finish()
+            del step
+            if task is not None:
+                thread.bind(worker)
+                value, error = run(task, worker)
+            elif stop:
+                break
+            # Whoever submits looks for the idle after it has filled the inbox.
+            elif worker is None or not self._inbox:
+                thread.sleep()
+        with graph.lock:
+            self._threads.discard(thread)
+
+    def _take_inbox(self, step: Step) -> None:
+        inbox = self._inbox
+        while inbox:
+            task, new = inbox.popleft()
+            if new:
+                graph.enter(task, step)
+            else:
+                task.foreign -= 1
+                graph.advance(task, step)
+
+    def _leave_idle(self, worker: Worker) -> None:
+        if worker.idle:
+            worker.idle = False
+            with contextlib.suppress(ValueError):
+                self._idle.remove(worker)
+
+    def _pick(self, worker: Worker, step: Step) -> Task | None:
+        """The task that the worker runs next, marked as running."""
+        if worker.lost:
+            return None
+        while True:
+            task = None
+            while self._urgent and task is None:
+                first = self._urgent[0]
+                if first.state is READY:
+                    if not self.scheduler.suits(first, worker):
+                        break
+                    task = first
+                    reason = first.choice or ("a task waits for it, so it went first", ())
+                    first.choice = reason
+                self._urgent.popleft()
+            if task is None:
+                task = self.scheduler.pop(worker)
+            if task is None:
+                return None
+            self.scheduler.started(task, worker)
+            if task.future._claim():
+                task.state = RUNNING
+                task.worker = worker
+                return task
+            self.scheduler.finished(task, worker)
+            step.doomed.append((task, None, None))
+            task.state = RUNNING
+
+    def choose_wakes(self, step: Step) -> None:
+        """Wakes idle workers for whom there is something to do."""
+        for worker in self.workers:
+            if worker.idle and self.scheduler.has(worker):
+                self._leave_idle(worker)
+                step.wake.append(worker.thread)
+
+    def _run_elsewhere(self, task: Task, worker: Worker, error: BaseException, step: Step) -> None:
+        """A worker's device failed under a task that had written nothing."""
+        if not worker.lost and not _answers(worker):
+            self._lose(worker, error, step)
+        allowed = task.allowed if task.allowed is not None else frozenset(w.index for w in self.workers)
+        left = frozenset(i for i in allowed if i != worker.index and not self.workers[i].lost)
+        if not left:
+            worker.completed += 1
+            graph.end(task, None, error, step)
+            return
+        task.allowed = left
+        task.state = WAITING
+        task.worker = None
+        task.future._reopen()
+        graph.advance(task, step)
+
+    def _lose(self, worker: Worker, error: BaseException, step: Step) -> None:
+        worker.lost = True
+        self._loss = error
+        self.scheduler.lose(worker)
+        for task in list(self.live.copy().values()):
+            if task.state is READY and not self._able(task):
+                task.state = RUNNING
+                step.doomed.append((task, None, self._loss))
+
+    def _able(self, task: Task) -> bool:
+        """Whether any worker that may run the task is there still."""
+        allowed = task.allowed
+        return any(not w.lost and (allowed is None or w.index in allowed) for w in self.workers)
+
+    def admit(self, task: Task, step: Step) -> None:
+        """Takes a ready task to be run."""
+        if self._loss is not None and not self._able(task):
+            step.doomed.append((task, None, self._loss))
+            return
+        task.state = READY
+        self.scheduler.push(task)
+        step.runtimes.add(self)
+
+    def record(self, task: Task, error: BaseException | None) -> None:
+        """Tells the traces that are active of a task that is ending."""
+        active = active_trace()
+        if active is not None:
+            active.add(_record(task, error))
+
+    def report(self, task: Task) -> None:
+        """Tells the log of a failure where nobody has a future to ask."""
+        error = task.future._exception
+        if error is not None and not task.options.ret_future:
+            _log.error("the task %r failed, and nobody has its future", task.name, exc_info=error)
+
+    # Waiting inside tasks.
+
+    @contextlib.contextmanager
+    def blocked(self, task: Task, futures: Iterable[Any]) -> Iterator[None]:
+        """Gives up the worker of a running task while it waits for futures; another thread serves the worker.
+
+        Raises
+        ------
+        DeadlockError
+            If one of the futures waits for the task.
+        RuntimeError
+            If too many tasks wait already.
+        """
+        thread: Any = threading.current_thread()
+        futures = list(futures)
+        step = Step()
+        fresh = None
+        with graph.lock:
+            for runtime in {self, *(f.task.runtime for f in futures if isinstance(f, Future))}:
+                runtime._take_inbox(step)
+            step.settle()
+            for other in graph.before(futures):
+                if other is task:
+                    names = ", ".join(repr(getattr(f, "name", f)) for f in futures)
+                    raise DeadlockError(f"the task {task.name!r} would wait for ever: {names} waits for it in turn")
+                if other.state is READY:
+                    other.runtime._urgent.append(other)
+                    step.runtimes.add(other.runtime)
+            if self._waiting >= MOST_WAITING:
+                raise RuntimeError(
+                    f"the task {task.name!r} cannot wait: {self._waiting} tasks of this runtime wait for others already"
+                )
+            self._waiting += 1
+            task.waits_for = futures
+            worker = thread.worker
+            thread.worker = None
+            if self._spare:
+                spare = self._spare.pop()
+                spare.worker = worker
+                worker.thread = spare
+                step.wake.append(spare)
+            else:
+                fresh = self._new_thread(worker)
+            step.settle()
+        step.finish()
+        if fresh is not None:
+            fresh.start()
+        try:
+            yield
+        finally:
+            with graph.lock:
+                self._waiting -= 1
+                task.waits_for = ()
+                step = Step()
+                if worker.idle:
+                    self._leave_idle(worker)
+                    self._hand_over(worker.thread, thread, step)
+                else:
+                    worker.resuming.append(thread)
+            step.finish()
+            while thread.worker is not worker:
+                thread.sleep()
+
+    def _hand_over(self, from_: WorkerThread, to: WorkerThread, step: Step) -> None:
+        worker = from_.worker
+        from_.worker = None
+        to.worker = worker
+        worker.thread = to
+        if len(self._spare) < len(self.workers) + 2:
+            self._spare.append(from_)
+        else:
+            from_.retired = True
+            step.wake.append(from_)
+        step.wake.append(to)
+
+    def _new_thread(self, worker: Worker) -> WorkerThread:
+        thread = WorkerThread(self)
+        thread.worker = worker
+        worker.thread = thread
+        self._threads.add(thread)
+        return thread
+
+    # Ending.
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits until every task that was submitted so far has ended, however.
+
+        Raises
+        ------
+        TimeoutError
+            If they have not by then.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        own = here.task
+        others = {} if self._processes is None else self._processes.live
+        for task in [*self.live.copy().values(), *others.copy().values()]:
+            if own is not None and own.comes_from(task):
+                continue
+            if not task.future.done():
+                task.future._wait(None if end is None else max(0.0, end - time.monotonic()))
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Waits for the tasks and stops the threads; tasks can no longer be submitted. A second call does nothing.
+
+        Parameters
+        ----------
+        cancel
+            Whether to cancel the tasks that have not started.
+        """
+        self._closed = True
+        if cancel:
+            for task in self.live.copy().values():
+                task.future.cancel()
+        while self.live:
+            self.wait()
+            # Those that were cancelled leave when a worker meets them.
+            self._wake_one()
+            if self.live:
+                time.sleep(0.001)
+        if self._processes is not None:
+            self._processes.close(cancel=cancel)
+        self._stopped = True
+        if self._pool is not None:
+            self._pool.close()
+        for thread in self._threads.copy():
+            thread.wake()
+        for thread in self._threads.copy():
+            if thread is not threading.current_thread():
+                thread.join()
+        runtimes.discard(self)
+
+    def __enter__(self) -> "Runtime":
+        self._tokens.append(current_runtime.set(self))
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        current_runtime.reset(self._tokens.pop())
+        # After Ctrl-C or an error nobody wants what has not begun.
+        self.close(cancel=kind is not None)
+
+    def __repr__(self) -> str:
+        names = ", ".join(w.name for w in self.workers)
+        return f"<Runtime of {names}; {self.scheduler.name}{'; closed' if self._closed else ''}>"
+
+    def forget_parent(self) -> None:
+        """In a forked child: fails what the parent's threads were to do. Its threads are not here."""
+        error = RuntimeError("the task belongs to the parent of this forked process")
+        self._closed = self._stopped = True
+        for task in self.live.values():
+            open_gates(task)
+            task.future._after_fork(error)
+        self.live.clear()
+
+
+def _answers(worker: Worker) -> bool:
+    """Whether a worker's device still computes."""
+    try:
+        xp = worker.namespace
+        return float(xp.sum(xp.ones(2, dtype=xp.float32))) == 2.0
+    except DeviceLostError:
+        return False
+
+
+def _is_place(worker: Worker, place: Any) -> bool:
+    """Whether a worker is what ``where`` names: itself, its context, its name, or its backend."""
+    if isinstance(place, str):
+        return place in (worker.name, worker.name.partition("#")[0], worker.name.partition(":")[0])
+    return place is worker or (isinstance(place, _core.Context) and place == worker.context)
+
+
+def _record(task: Task, error: BaseException | None) -> TaskRecord:
+    return TaskRecord(
+        id=task.id,
+        name=task.name,
+        color=task.options.color,
+        worker=None if task.worker is None else task.worker.name,
+        submitted=task.submitted,
+        started=task.started,
+        ended=task.ended,
+        dependencies=task.dependencies,
+        state="cancelled" if task.future.cancelled() else "failed" if error is not None else "done",
+        model=task.options.perfmodel,
+        size=task.size,
+        transfers=task.transfers,
+    )

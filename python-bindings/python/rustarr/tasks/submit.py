@@ -1,0 +1,297 @@
+"""Submitting tasks: ``submit``, ``task_submit``, and the decorators ``delayed`` and ``access``."""
+
+import builtins
+import functools
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .arguments import Declaration
+from .current import current
+from .future import Future
+from .task import Options, Task
+
+_OPTIONS = Options.__slots__
+_MODES = ("R", "W", "RW")
+
+
+def submit(func: "Callable | str", /, *args: Any, **kwargs: Any) -> Future:
+    """Runs a function as a task of the current runtime.
+
+    Parameters
+    ----------
+    func
+        A callable, or its name: ``"math.log10"``, or one of ``__main__`` or of the builtins.
+    args, kwargs
+        Its arguments. Futures, also in lists, tuples and dicts, are replaced by their results; the task waits for them.
+        Arrays order tasks: wherever one of two tasks writes an array or a view of it, they run in the order of
+        submission. An argument that no ``access`` declares counts as written.
+
+    Returns
+    -------
+    Future
+        Its result is what the function returns.
+
+    Raises
+    ------
+    TypeError
+        If ``func`` cannot be called.
+    ValueError
+        If no function has that name.
+    """
+    return current().submit(_resolve(func), *args, **kwargs)
+
+
+def task_submit(**options: Any) -> Callable[..., Any]:
+    """Makes a function that submits tasks: ``task_submit(options)(func, *args, **kwargs)``.
+
+    Parameters
+    ----------
+    name
+        What the task is called in traces and errors.
+    synchronous
+        Whether the call returns only when the task has ended.
+    priority
+        Any integer; higher ones first. The schedulers "prio" and "dmda" go by it.
+    color
+        Its color in pictures: a name, "#rrggbb", or such a number.
+    flops
+        Floating-point operations of the task, for GFlop/s in plots of the performance model.
+    perfmodel
+        The performance model that the task is measured for.
+    sizebase
+        The task's size in that model: a number, or a function of the arguments that gives it. By default the number of
+        elements of the array arguments.
+    where
+        The workers that may run it: a worker's name, a backend's ("wgpu"), "process", a context, or a list of these.
+    ret_future
+        False returns None at once, or with ``synchronous`` the result itself; errors that nobody sees are logged.
+
+    Returns
+    -------
+    callable
+        Its arguments are those of ``submit``.
+
+    Raises
+    ------
+    TypeError
+        For an unknown option, or one of a wrong type.
+    """
+    made = _options("task_submit", options)
+
+    def call(func: "Callable | str", /, *args: Any, **kwargs: Any) -> Any:
+        return _launch(made, _resolve(func), args, kwargs)
+
+    return call
+
+
+def _launch(options: Options, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    future = current().launch(options, func, args, kwargs)
+    if options.synchronous:
+        if not options.ret_future:
+            return future.result()
+        if not future.done():
+            future._wait(None)
+    return future if options.ret_future else None
+
+
+def _options(caller: str, options: dict[str, Any]) -> Options:
+    unknown = sorted(set(options) - set(_OPTIONS))
+    if unknown:
+        raise TypeError(f"{caller}: unknown option {', '.join(unknown)}; there are {', '.join(_OPTIONS)}")
+    made = Options(**options)
+    wanted = {
+        "name": (str, type(None)),
+        "priority": (int,),
+        "color": (str, int, type(None)),
+        "flops": (int, float, type(None)),
+        "perfmodel": (str, type(None)),
+    }
+    for option, types in wanted.items():
+        value = getattr(made, option)
+        if not isinstance(value, types):
+            names = " or ".join("None" if t is type(None) else t.__name__ for t in types)
+            raise TypeError(f"{caller}: {option} is {names}, not {value!r}")
+    base = made.sizebase
+    if not (base is None or callable(base) or (isinstance(base, int) and base >= 0)):
+        raise TypeError(f"{caller}: sizebase is a number or a function of the arguments, not {base!r}")
+    return made
+
+
+def _resolve(func: "Callable | str") -> Callable:
+    if isinstance(func, Delayed):
+        return func.__wrapped__
+    if callable(func):
+        return func
+    if not isinstance(func, str):
+        raise TypeError(f"submit: {func!r} is neither a function nor the name of one")
+    module, _, name = func.rpartition(".")
+    places = [_named_object(module)] if module else [sys.modules.get("__main__"), builtins]
+    for place in places:
+        found = getattr(place, name, None)
+        if callable(found):
+            return _resolve(found)
+    raise ValueError(f"submit: there is no function {func!r}")
+
+
+def _named_object(path: str) -> Any:
+    """The module, or the class or object in one, of a dotted name."""
+    parts = path.split(".")
+    for count in range(len(parts), 0, -1):
+        name = ".".join(parts[:count])
+        try:
+            found = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            # A module that lacks one of its own imports says so itself.
+            if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
+                raise
+            continue
+        for part in parts[count:]:
+            found = getattr(found, part, None)
+        return found
+    return None
+
+
+def access(**modes: str) -> Callable[[Callable], Callable]:
+    """Declares what a function does with array arguments: ``@access(a="R", out="W")``.
+
+    "R" is read only: inside the task a write raises and names the argument, and a NumPy argument comes as a view that
+    cannot be written. "W" overwrites all elements without reading them first. "RW" does both, and is what counts for
+    arguments that are not declared.
+
+    Raises
+    ------
+    TypeError
+        If the function has no such parameter.
+    ValueError
+        For another mode.
+    """
+
+    def declare(func: Callable) -> Callable:
+        _declare("access", func, modes)
+        return func
+
+    return declare
+
+
+def _declare(caller: str, func: Callable, modes: dict[str, str]) -> None:
+    try:
+        parameters = list(inspect.signature(func).parameters.values())
+    except ValueError:
+        raise TypeError(f"{caller}: {func!r} does not say what its parameters are called") from None
+    names = {p.name for p in parameters}
+    any_name = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for name in modes:
+        if name not in names and not any_name:
+            options = f", and the options are {', '.join(_OPTIONS)}" if caller == "delayed" else ""
+            has = ", ".join(p.name for p in parameters) or "none"
+            raise TypeError(f"{caller}: {func.__name__} has no parameter {name!r}; it has {has}{options}")
+        if modes[name] not in _MODES:
+            raise ValueError(f'{caller}: {name}={modes[name]!r} is none of "R", "W", "RW"')
+    positions = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    before = getattr(func, "__rustarr_access__", None)
+    func.__rustarr_access__ = Declaration(positions, rest, {**(before.modes if before else {}), **modes})
+
+
+class Delayed:
+    """A function whose calls are tasks. ``__wrapped__`` is the function itself."""
+
+    def __init__(self, func: Callable, options: Options) -> None:
+        functools.update_wrapper(self, func)
+        self.__wrapped__ = func
+        self.options = options
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Submits a call; returns what ``task_submit`` with the same options returns."""
+        return _launch(self.options, self.__wrapped__, args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<delayed {self.__wrapped__!r}>"
+
+
+def delayed(func: Callable | None = None, /, **options: Any) -> Any:
+    """Makes a function whose calls are tasks: ``@delayed``, or ``@delayed(name="add", perfmodel="add", a="RW")``.
+
+    Parameters
+    ----------
+    options
+        Those of ``task_submit``; other keywords are parameters of the function, declared as by ``access``.
+
+    Raises
+    ------
+    TypeError
+        For a keyword that is neither.
+    """
+    own = {key: value for key, value in options.items() if key in _OPTIONS}
+    modes = {key: value for key, value in options.items() if key not in _OPTIONS}
+    made = _options("delayed", own)
+
+    def decorate(func: Callable) -> Delayed:
+        if not callable(func):
+            raise TypeError(f"delayed: {func!r} cannot be called")
+        if isinstance(func, Delayed):
+            func = func.__wrapped__
+        if modes:
+            _declare("delayed", func, modes)
+        return Delayed(func, made)
+
+    return decorate if func is None else decorate(func)
+
+
+def explain(future: Future) -> "Explanation":
+    """Why the task of a future ran, or will run, where it does.
+
+    Raises
+    ------
+    TypeError
+        For a future of others.
+    """
+    task = getattr(future, "task", None)
+    if not isinstance(task, Task):
+        raise TypeError(f"explain: {future!r} is no future of a task")
+    return Explanation(task)
+
+
+class Explanation:
+    """Why a worker was chosen; printed, it says so in words.
+
+    Attributes
+    ----------
+    worker
+        The worker's name, None before one was chosen.
+    scheduler, reason
+        The rule that chose it, by name and in words.
+    candidates
+        What ``dmda`` expected of each worker that it considered.
+    dependencies
+        The numbers of the tasks that had to end first.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.worker = None if task.worker is None else task.worker.name
+        self.scheduler = task.runtime.scheduler.name
+        self.reason, self.candidates = task.choice or (None, ())
+        self.dependencies = task.dependencies
+
+    def __str__(self) -> str:
+        task = self.task
+        head = f"task {task.id} {task.name!r} ({task.state}): "
+        if self.reason is None:
+            head += "no worker has been chosen"
+            if task.blockers:
+                head += f"; it waits for {', '.join(sorted(f'{t.id} {t.name!r}' for t in task.blockers))}"
+        else:
+            head += f"{self.worker or 'not started'}: {self.reason}"
+        lines = [head, *(f"  {candidate}" for candidate in self.candidates)]
+        if self.dependencies:
+            lines.append(f"  it came after {', '.join(map(str, self.dependencies))}")
+        return "\n".join(lines)
+
+    __repr__ = __str__

@@ -1,0 +1,155 @@
+"""A task: a call, its place in the graph, and what became of it."""
+
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .future import Future, here
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+    from .worker import Worker
+
+_ids = itertools.count(1)
+
+#: The states of a task, in order.
+WAITING, READY, RUNNING, DONE = "waiting", "ready", "running", "done"
+
+
+class Options:
+    """What ``task_submit`` was told about tasks; shared by all that it submits."""
+
+    __slots__ = ("name", "synchronous", "priority", "color", "flops", "perfmodel", "sizebase", "where", "ret_future")
+
+    def __init__(
+        self,
+        name: str | None = None,
+        synchronous: bool = False,
+        priority: int = 0,
+        color: str | int | None = None,
+        flops: float | None = None,
+        perfmodel: str | None = None,
+        sizebase: Any = None,
+        where: Any = None,
+        ret_future: bool = True,
+    ) -> None:
+        self.name = name
+        self.synchronous = synchronous
+        self.priority = priority
+        self.color = color
+        self.flops = flops
+        self.perfmodel = perfmodel
+        self.sizebase = sizebase
+        self.where = where
+        self.ret_future = ret_future
+
+
+def function_name(func: Callable) -> str:
+    """What a task is called if nobody named it."""
+    return getattr(func, "__name__", None) or type(func).__name__
+
+
+class Task:
+    """The runtime's record of one call. Users read it; only the runtime writes it."""
+
+    # Few tasks need everything: what most of them leave alone is kept in the class.
+    #: Which workers may run it, as a set of their indices; None for all.
+    allowed: frozenset[int] | None = None
+    #: The arguments that are futures, and the arrays among the arguments.
+    inputs: tuple[Any, ...] = ()
+    accesses: Any = ()
+    #: What an array counts as that nobody declared: the function may do anything with it.
+    undeclared = "RW"
+    #: Whether it is in the graph.
+    entered = False
+    #: Whether arguments have to be replaced before the call.
+    prepared = True
+    state = WAITING
+    #: Tasks, and futures of others, that have to end first; and those that wait for this one's end or for its arrays.
+    blockers: Any = ()
+    dependents: Any = ()
+    followers: Any = ()
+    #: How many futures of others it waits for.
+    foreign = 0
+    #: What it has ever waited for.
+    dependencies: tuple[int, ...] = ()
+    #: Its own run, and the children that share its arrays: the arrays are free when none is left.
+    holds = 1
+    #: The tasks around it whose arrays it shares, and the bases that it keeps others off.
+    shares: Any = ()
+    gates: Any = ()
+    #: The task that submitted it, while that runs.
+    parent: "Task | None" = None
+    #: The futures that it waits for in the middle of its run.
+    waits_for: Any = ()
+    worker: "Worker | None" = None
+    started: float | None = None
+    ended: float | None = None
+    size: int | None = None
+    transfers = 0
+    #: Why the worker was chosen; see `explain`.
+    choice: Any = None
+    #: The scheduler's own: the seconds that it expects.
+    expected = 0.0
+
+    def __init__(
+        self,
+        runtime: "Runtime",
+        options: Options,
+        func: Callable,
+        args: tuple,
+        kwargs: dict[str, Any],
+        submitted: float,
+    ) -> None:
+        self.id = next(_ids)
+        self.runtime = runtime
+        self.options = options
+        self.func = func
+        self.args = args
+        self.kwargs = kwargs
+        self.submitted = submitted
+        parent = here.task
+        if parent is not None:
+            self.parent = parent
+        self.future = future = Future()
+        future.task = self
+
+    @property
+    def name(self) -> str:
+        """The given name, else the function's."""
+        name = self.options.name
+        if name is None:
+            name = self.__dict__.get("_name")
+        return name if name is not None else function_name(self.func)
+
+    def measure(self) -> int:
+        """The size that performance models know the task by."""
+        if self.size is None:
+            from .arguments import elements
+
+            base = self.options.sizebase
+            if base is None:
+                self.size = elements(self)
+            else:
+                self.size = int(base(*self.args, **self.kwargs) if callable(base) else base)
+        return self.size
+
+    def forget(self) -> None:
+        """Lets go of the function and the arguments; the name stays."""
+        if self.func is not None:
+            self._name = self.name
+        self.func = None
+        self.args = ()
+        self.kwargs = {}
+
+    def comes_from(self, other: "Task") -> bool:
+        """Whether the task is `other` or was submitted in it, directly or not."""
+        task: Task | None = self
+        while task is not None:
+            if task is other:
+                return True
+            task = task.parent
+        return False
+
+    def __repr__(self) -> str:
+        return f"<task {self.id} {self.name!r} {self.state}>"

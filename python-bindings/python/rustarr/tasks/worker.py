@@ -1,0 +1,101 @@
+"""Workers: contexts with a thread that runs tasks in them."""
+
+import contextlib
+import contextvars
+import os
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import rustarr
+
+if TYPE_CHECKING:
+    from .runtime import Runtime
+
+#: The runtime of ``with``, or of the task that runs.
+current_runtime: contextvars.ContextVar[Any] = contextvars.ContextVar("rustarr.tasks.runtime", default=None)
+
+
+class Worker:
+    """A place where tasks run, one at a time.
+
+    Attributes
+    ----------
+    name
+        Unique in its runtime: the context's name, numbered where several have it.
+    context
+        The context that is current in its tasks; None of a worker process.
+    kind
+        What performance models tell workers apart by.
+    """
+
+    def __init__(self, runtime: "Runtime", index: int, context: Any, name: str) -> None:
+        self.index = index
+        self.name = name
+        self.context = context
+        self.device = None if context is None else context.device
+        self.namespace = None if context is None else context.namespace
+        self.kind = "process" if context is None else _kind(context)
+        self.cores = None if context is None else context.cores
+        #: Whether its device is gone.
+        self.lost = False
+        #: Whether its thread has nothing to do.
+        self.idle = False
+        self.thread: WorkerThread | None = None
+        #: Threads whose task has waited for others and wants to go on.
+        self.resuming: deque[WorkerThread] = deque()
+        self.completed = 0
+        #: The variables that tasks start with.
+        self.variables = contextvars.Context()
+        self.variables.run(self._enter, runtime)
+
+    def _enter(self, runtime: "Runtime") -> None:
+        current_runtime.set(runtime)
+        if self.context is not None:
+            self.context.__enter__()
+
+    def __repr__(self) -> str:
+        return f"<worker {self.name!r}{' lost' if self.lost else ''}>"
+
+
+def _kind(context: Any) -> str:
+    if context.name == "cpu-parallel":
+        return f"cpu-parallel:{context.threads}"
+    if context.name.startswith("wgpu"):
+        for device in rustarr.devices():
+            if device["spec"] == context.name:
+                return f"{context.name} {device['name']}"
+    return context.name
+
+
+class WorkerThread(threading.Thread):
+    """A thread that runs tasks of one worker at a time, or of none while it is spare."""
+
+    def __init__(self, runtime: "Runtime") -> None:
+        super().__init__(name="rustarr-task", daemon=True)
+        self.runtime = runtime
+        self.worker: Worker | None = None
+        self.retired = False
+        self._wake = threading.Lock()
+        self._wake.acquire()
+        self._everywhere = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+        self._bound: Any = None
+
+    def wake(self) -> None:
+        """Ends the present or the next `sleep`."""
+        # It may be awake already.
+        with contextlib.suppress(RuntimeError):
+            self._wake.release()
+
+    def sleep(self) -> None:
+        """Waits for `wake`."""
+        self._wake.acquire()
+
+    def bind(self, worker: Worker) -> None:
+        """Binds the thread to the worker's cores, or to all that it may use."""
+        if worker.cores != self._bound and self._everywhere is not None:
+            os.sched_setaffinity(0, worker.cores or self._everywhere)
+            self._bound = worker.cores
+
+    def run(self) -> None:
+        self.runtime.serve(self)
