@@ -25,7 +25,7 @@ pub struct Checked {
 impl Checked {
     /// A backend of the given limits.
     pub fn new(max_instrs: usize, max_operands: usize) -> Checked {
-        let mut verbs = [DTypeSet::EMPTY; rustarr_interface::VERBS];
+        let mut verbs = [DTypeSet::EMPTY; Verb::ALL.len()];
         verbs[Verb::Map as usize] = DTypeSet::ALL;
         verbs[Verb::Reduce as usize] = DTypeSet::ALL;
         let caps = Caps {

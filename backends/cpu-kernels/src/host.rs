@@ -50,22 +50,6 @@ fn dtypes(verb: Verb) -> DTypeSet {
     }
 }
 
-/// Every verb, in order.
-const VERBS: [Verb; rustarr_interface::VERBS] = [
-    Verb::Map,
-    Verb::Reduce,
-    Verb::Scan,
-    Verb::Gather,
-    Verb::Scatter,
-    Verb::Compact,
-    Verb::Sort,
-    Verb::Search,
-    Verb::Matmul,
-    Verb::Linalg,
-    Verb::Fft,
-    Verb::Random,
-];
-
 /// A CPU backend. All of them share [`Space::Host`]: the buffers of one can be used by every other.
 #[derive(Debug)]
 pub struct Host {
@@ -96,7 +80,7 @@ impl Host {
             memory,
             caps: Caps {
                 dtypes: DTypeSet::ALL,
-                verbs: VERBS.map(dtypes),
+                verbs: Verb::ALL.map(dtypes),
                 op_support: |op: Op, dtype| op.result(dtype).is_some(),
                 max_operands: 64,
                 max_instrs: 64,

@@ -29,8 +29,23 @@ pub enum Verb {
     Random,
 }
 
-/// How many verbs there are.
-pub const VERBS: usize = 12;
+impl Verb {
+    /// Every verb, in order.
+    pub const ALL: [Verb; 12] = [
+        Verb::Map,
+        Verb::Reduce,
+        Verb::Scan,
+        Verb::Gather,
+        Verb::Scatter,
+        Verb::Compact,
+        Verb::Sort,
+        Verb::Search,
+        Verb::Matmul,
+        Verb::Linalg,
+        Verb::Fft,
+        Verb::Random,
+    ];
+}
 
 /// Whether a backend's `map` and `reduce` can compute an operation in a dtype.
 pub type OpSupport = fn(Op, DType) -> bool;
@@ -41,7 +56,7 @@ pub struct Caps {
     /// Dtypes computed natively.
     pub dtypes: DTypeSet,
     /// Per verb, in the order of [`Verb`], the dtypes it takes.
-    pub verbs: [DTypeSet; VERBS],
+    pub verbs: [DTypeSet; Verb::ALL.len()],
     /// Operations beyond `dtypes` that are missing or not right on this device.
     pub op_support: OpSupport,
     /// Most inputs plus outputs of one program.

@@ -16,7 +16,7 @@ mod program;
 mod scalar;
 mod spec;
 
-pub use backend::{Args, Backend, Caps, Counters, MemoryInfo, OpSupport, Operand, VERBS, Verb};
+pub use backend::{Args, Backend, Caps, Counters, MemoryInfo, OpSupport, Operand, Verb};
 pub use buffer::{Buffer, ForeignMemory, Memory, Space};
 pub use dtype::{Bool, Complex32, Complex64, DType, DTypeSet, Element, Kinds, f16};
 pub use error::{Error, ErrorKind, Result};

@@ -1,5 +1,7 @@
 //! The arguments of the verbs other than `map`: small plain structs.
 
+use crate::{DType, Kinds, Scalar, dispatch};
+
 /// A set of axes, one bit per axis of the domain.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct AxisMask(pub u64);
@@ -51,6 +53,42 @@ pub enum Reduce {
     ArgMin,
     /// Position of the largest value.
     ArgMax,
+}
+
+impl Reduce {
+    /// The name that users call it by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reduce::Sum => "sum",
+            Reduce::Prod => "prod",
+            Reduce::Min => "min",
+            Reduce::Max => "max",
+            Reduce::Any => "any",
+            Reduce::All => "all",
+            Reduce::ArgMin => "argmin",
+            Reduce::ArgMax => "argmax",
+        }
+    }
+
+    /// What the reduction of no values of `dtype` gives, in the dtype of its result.
+    pub fn identity(self, dtype: DType) -> Scalar {
+        let one = |value: i64| Scalar::from_i64(dtype, value);
+        let extreme = |most: bool| match dtype {
+            DType::Bool => one(most as i64),
+            dtype if dtype.is(Kinds::INT) => {
+                dispatch!(int, dtype, T => Scalar::new(if most { T::MAX } else { T::MIN }), else one(0))
+            }
+            dtype if most => Scalar::from_f64(dtype, f64::INFINITY),
+            dtype => Scalar::from_f64(dtype, f64::NEG_INFINITY),
+        };
+        match self {
+            Reduce::Sum | Reduce::Any => one(0),
+            Reduce::Prod | Reduce::All => one(1),
+            Reduce::Min => extreme(true),
+            Reduce::Max => extreme(false),
+            Reduce::ArgMin | Reduce::ArgMax => Scalar::new(0i64),
+        }
+    }
 }
 
 /// What a scan accumulates.

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use rustarr_interface::{
     Args, AxisMask, Backend, Buffer, Caps, Code, Counters, DType, DTypeSet, Error, Fft,
-    ForeignMemory, Kinds, Layout, Linalg, Memory, MemoryInfo, Op, Operand, Program, Random, Reduce,
-    Result, Scalar, Scan, Search, Sort, Space, VERBS, Verb, interrupt,
+    ForeignMemory, Layout, Linalg, Memory, MemoryInfo, Op, Operand, Program, Random, Reduce,
+    Result, Scan, Search, Sort, Space, Verb, interrupt,
 };
 
 use crate::adapter::{AdapterReport, Choice};
@@ -79,19 +79,6 @@ fn title(program: &Program) -> &'static str {
         .unwrap_or("copy")
 }
 
-fn reduce_name(reduce: Reduce) -> &'static str {
-    match reduce {
-        Reduce::Sum => "sum",
-        Reduce::Prod => "prod",
-        Reduce::Min => "min",
-        Reduce::Max => "max",
-        Reduce::Any => "any",
-        Reduce::All => "all",
-        Reduce::ArgMin => "argmin",
-        Reduce::ArgMax => "argmax",
-    }
-}
-
 /// Whether the shader library has the operation in the dtype, from a table made once.
 fn supported(op: Op, dtype: DType) -> bool {
     static TABLE: OnceLock<Vec<u16>> = OnceLock::new();
@@ -109,7 +96,7 @@ fn supported(op: Op, dtype: DType) -> bool {
 
 fn caps(gpu: &Gpu) -> Caps {
     let dtypes = gpu.report().native.dtypes();
-    let mut verbs = [DTypeSet::EMPTY; VERBS];
+    let mut verbs = [DTypeSet::EMPTY; Verb::ALL.len()];
     verbs[Verb::Map as usize] = dtypes;
     verbs[Verb::Reduce as usize] = dtypes;
     verbs[Verb::Random as usize] = random::dtypes(dtypes);
@@ -254,21 +241,7 @@ impl WgpuBackend {
     /// Fills the outputs with what the reduction of nothing gives.
     fn fill_identity(&self, reduce: Reduce, dtype: DType, args: &Args<'_>) -> Result<()> {
         let output = args.outputs[0];
-        let bits = 8 * dtype.itemsize() as u32;
-        let (least, most) = if dtype.is(Kinds::FLOAT) {
-            (f64::NEG_INFINITY, f64::INFINITY)
-        } else if dtype.is(Kinds::SIGNED) {
-            (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1))
-        } else {
-            (0.0, 2f64.powi(bits as i32))
-        };
-        let value = match reduce {
-            Reduce::Sum | Reduce::Any | Reduce::ArgMin | Reduce::ArgMax => 0.0,
-            Reduce::Prod | Reduce::All => 1.0,
-            Reduce::Min => most,
-            Reduce::Max => least,
-        };
-        let params = [Scalar::from_f64(output.dtype, value)];
+        let params = [reduce.identity(dtype).cast(output.dtype)];
         self.map(
             &Program::fill(output.dtype),
             Args {
@@ -417,7 +390,7 @@ impl Backend for WgpuBackend {
         axes: AxisMask,
         args: Args<'_>,
     ) -> Result<()> {
-        let op = reduce_name(reduce);
+        let op = reduce.name();
         let fail = |f| error(op, f);
         self.gpu.check().map_err(fail)?;
         let sizes = |inner: bool| {

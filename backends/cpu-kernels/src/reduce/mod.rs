@@ -11,8 +11,8 @@ use crate::par::Par;
 use fold::{Arg, Lanes};
 use pass::Call;
 use rustarr_interface::{
-    Args, AxisMask, Bool, Complex32, Complex64, DType, Element, Error, Kinds, Program, Reduce,
-    Result, Scalar, dispatch, f16,
+    Args, AxisMask, Bool, Complex32, Complex64, DType, Element, Error, Program, Reduce, Result,
+    dispatch, f16,
 };
 use std::marker::PhantomData;
 
@@ -34,7 +34,7 @@ pub fn reduce(
     }
     let dtype = program.out_dtype(0);
     if args.shape.contains(&0) {
-        let identity = [identity(reduce, dtype)];
+        let identity = [reduce.identity(dtype)];
         let args = Args {
             shape: args.outputs[0].layout.shape(),
             inputs: &[],
@@ -52,26 +52,6 @@ pub fn reduce(
         args,
     };
     by_kind(reduce, dtype, &call)
-}
-
-/// The result of combining nothing.
-fn identity(reduce: Reduce, dtype: DType) -> Scalar {
-    let one = |value: i64| Scalar::from_i64(dtype, value);
-    let extreme = |sign: f64| match dtype {
-        DType::Bool => one((sign > 0.0) as i64),
-        dtype if dtype.is(Kinds::INT) => {
-            dispatch!(int, dtype, T => Scalar::new(if sign > 0.0 { T::MAX } else { T::MIN }),
-            else one(0))
-        }
-        dtype => Scalar::from_f64(dtype, sign * f64::INFINITY),
-    };
-    match reduce {
-        Reduce::Sum | Reduce::Any => one(0),
-        Reduce::Prod | Reduce::All => one(1),
-        Reduce::Min => extreme(1.0),
-        Reduce::Max => extreme(-1.0),
-        Reduce::ArgMin | Reduce::ArgMax => Scalar::new(0i64),
-    }
 }
 
 /// `inlined!(f, args.., |x, y| body)`: calls `f` with a closure that is always inlined.
