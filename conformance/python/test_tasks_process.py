@@ -365,6 +365,34 @@ def test_exit_finishes_what_was_submitted(tmp_path):
     assert not any(os.path.exists(folder) for folder in lines[0].split()[1:])
 
 
+# The script's module forgets its file when the script has ended: here exactly between the start of a worker and what
+# the worker is told of the script.
+FORGOTTEN = """
+import sys, threading, time
+import multiprocessing.spawn as spawn
+def work(i):
+    return i
+def prepare(name, before=spawn.get_preparation_data):
+    if not starting.is_set():
+        starting.set()
+        while "__file__" in sys.modules["__main__"].__dict__:
+            time.sleep(0.01)
+    return before(name)
+starting = threading.Event()
+if __name__ == "__main__":
+    from rustarr.tasks import Runtime
+    spawn.get_preparation_data = prepare
+    runtime = Runtime(processes=1)
+    runtime.submit(work, 7).add_done_callback(lambda f: print(f.exception() or f.result(), flush=True))
+    starting.wait(60)
+"""
+
+
+def test_a_script_that_ends_while_a_worker_starts(tmp_path):
+    out, err = script(tmp_path, FORGOTTEN).communicate(timeout=120)
+    assert out == "7\n" and not err, out + err
+
+
 UNGUARDED = """
 from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.process import ProcessPool
@@ -423,8 +451,7 @@ def alive(pid):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 def test_a_killed_parent_leaves_no_processes_and_its_files_are_swept(tmp_path):
-    program = WAITING.replace("1000", "0.2")
-    process = script(tmp_path, program)
+    process = script(tmp_path, WAITING)
     folders = process.stdout.readline().split()[1:]
     pids = list(map(int, process.stdout.readline().split()[1:]))
     process.kill()

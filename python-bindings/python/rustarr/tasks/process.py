@@ -47,6 +47,7 @@ def _main(pipe: connection.Connection, paths: list[str], threads: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    threading.Thread(target=_end_with_parent, name="rustarr-parent", daemon=True).start()
     # The workers share the machine.
     os.environ.setdefault("RUSTARR_NUM_THREADS", str(threads))
     folder = Folder()
@@ -60,6 +61,14 @@ def _main(pipe: connection.Connection, paths: list[str], threads: int) -> None:
             pipe.send_bytes(_answer(folder, message))
     except (EOFError, OSError):
         pass
+
+
+def _end_with_parent() -> None:
+    """Ends the process when its parent is killed, in the middle of a task too."""
+    parent = multiprocessing_process.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _answer(folder: Folder, message: bytes) -> bytes:
@@ -173,20 +182,31 @@ class _Worker:
         context = get_context("spawn")
         self._folder = folder
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_main, args=(theirs, folder.paths(), threads), name="rustarr-tasks")
+        arguments = (theirs, folder.paths(), threads)
+        main = sys.modules["__main__"].__dict__
         with self._starting:
-            if _script is not None:
-                sys.modules["__main__"].__dict__.setdefault("__file__", _script)
-            blocked = hasattr(signal, "pthread_sigmask")
-            if blocked:
-                before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-            try:
-                self.process.start()
-            finally:
-                if blocked:
-                    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            while True:
+                self.process = context.Process(target=_main, args=arguments, name="rustarr-tasks")
+                if _script is not None:
+                    main.setdefault("__file__", _script)
+                self._start()
+                if _script is None or "__file__" in main:
+                    break
+                # The script has ended meanwhile, so that this process may not have heard of it.
+                self.process.kill()
+                self.process.join()
         theirs.close()
         self._ready = False
+
+    def _start(self) -> None:
+        blocked = hasattr(signal, "pthread_sigmask")
+        if blocked:
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            self.process.start()
+        finally:
+            if blocked:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def wait(self) -> None:
         """Waits until the process takes tasks; WorkerDiedError if it never will."""
