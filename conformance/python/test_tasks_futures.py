@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 import pytest
 from rustarr import tasks
-from rustarr.tasks import DependencyError, Runtime, current, delayed, submit, task_submit, trace
+from rustarr.tasks import DeadlockError, DependencyError, Runtime, current, delayed, submit, task_submit, trace
 
 pytestmark = pytest.mark.usefixtures("time_limit")
 
@@ -201,6 +201,17 @@ def test_futures_as_arguments_do_not_block_the_caller(gate):
     assert not second.done() and not first.done()
     gate.opened.set()
     assert second.result(60) == ("opened", ["opened", {"k": "opened"}, ("opened", 1)])
+
+
+def test_a_list_that_gets_its_own_tasks_future():
+    first = concurrent.futures.Future()
+    inputs = [first]
+    future = submit(len, inputs)
+    inputs.append(future)
+    first.set_result(1)
+    with pytest.raises(DeadlockError):
+        future.result(60)
+    assert submit(add, 1).result(60) == 1
 
 
 def test_a_chain_of_many():

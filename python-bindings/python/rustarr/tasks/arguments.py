@@ -87,7 +87,8 @@ def scan_results(task: "Task") -> list[Access]:
     found = []
     for argument, name, mode in _named(task):
         for value in _leaves(argument):
-            if isinstance(value, concurrent.futures.Future):
+            # A list may have got others meanwhile, which nobody is to wait for here.
+            if isinstance(value, concurrent.futures.Future) and value.done():
                 for result in _leaves(value.result()):
                     if isinstance(result, Array) or is_numpy(result):
                         found.append(access(task, result, mode, name))

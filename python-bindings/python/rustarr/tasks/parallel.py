@@ -27,7 +27,7 @@ from .current import current
 from .future import Future as TaskFuture
 from .future import awaited, here
 from .hazards import is_numpy
-from .submit import task_submit
+from .submit import Delayed, task_submit
 
 #: Batches of cheap calls grow until one takes about this long: the cost of a task is then a hundredth of it.
 BATCH_SECONDS = 0.01
@@ -51,7 +51,7 @@ class delayed:  # noqa: N801 - a function to those who use it
     def __init__(self, func: Callable[..., Any]) -> None:
         if not callable(func):
             raise TypeError(f"delayed: {func!r} cannot be called")
-        self.__wrapped__ = func
+        self.__wrapped__ = func.__wrapped__ if isinstance(func, Delayed) else func
 
     def __call__(self, *args: Any, **kwargs: Any) -> Call:
         return Call(self.__wrapped__, args, kwargs)

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import traceback
+import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,9 +18,12 @@ from multiprocessing import connection, get_context
 from multiprocessing import process as multiprocessing_process
 from typing import Any
 
+import rustarr
+
 from .. import _core
 from ._cpus import usable_cpus
-from ._segments import Folder, Segment, Sharing, pack_arguments, pack_result
+from ._segments import Folder, Segment, Sharing, pack_arguments, pack_result, reduce_delayed
+from .arguments import wants_namespace
 from .hazards import is_numpy
 
 
@@ -74,6 +78,8 @@ def _end_with_parent() -> None:
 def _answer(folder: Folder, message: bytes) -> bytes:
     try:
         func, args, kwargs = pickle.loads(message)
+        if wants_namespace(func, args, kwargs):
+            kwargs["xp"] = rustarr.namespace()
         result = func(*args, **kwargs)
         del args, kwargs
     except BaseException as error:
@@ -132,7 +138,7 @@ class _Trial(pickle.Pickler):
         """Leaves out what need not be tried."""
         if isinstance(obj, Future | _core.Array) or (is_numpy(obj) and not obj.dtype.hasobject):
             return int, ()
-        return NotImplemented
+        return reduce_delayed(obj) if type(obj) is types.FunctionType else NotImplemented
 
 
 class _Nowhere:

@@ -147,7 +147,7 @@ def _resolve(func: "Callable | str") -> Callable:
     module, _, name = func.rpartition(".")
     places = [sys.modules.get("__main__"), builtins]
     if module:
-        places = [*(_attribute(place, module) for place in places), _named_object(module)]
+        places = [*(attribute(place, module) for place in places), _named_object(module)]
     for place in places:
         found = getattr(place, name, None)
         if callable(found):
@@ -155,7 +155,8 @@ def _resolve(func: "Callable | str") -> Callable:
     raise ValueError(f"submit: there is no function {func!r}")
 
 
-def _attribute(place: Any, path: str) -> Any:
+def attribute(place: Any, path: str) -> Any:
+    """What a dotted name is in an object, or None."""
     for part in path.split("."):
         place = getattr(place, part, None)
     return place
@@ -173,7 +174,7 @@ def _named_object(path: str) -> Any:
             if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
                 raise
             continue
-        return _attribute(found, ".".join(parts[count:])) if parts[count:] else found
+        return attribute(found, ".".join(parts[count:])) if parts[count:] else found
     return None
 
 
