@@ -86,7 +86,7 @@ def _until_done(future: concurrent.futures.Future) -> Generator[Any, None, None]
 
     future.add_done_callback(tell)
     try:
-        yield from done
+        yield from done.__await__()
     except asyncio.CancelledError:
         future.cancel()
         raise
