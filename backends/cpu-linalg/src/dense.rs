@@ -1,13 +1,14 @@
 //! Matrices in the layout that faer likes.
 
 use crate::{Failure, Result};
+use faer::linalg::matmul::matmul;
 use faer::traits::ComplexField;
-use faer::{MatMut, MatRef};
+use faer::{Accum, MatMut, MatRef, Par};
 use rustarr_interface::Complex64;
 
 /// What the routines compute in: `f64` or `Complex64`.
 pub trait Field:
-    ComplexField<Real = f64> + Copy + Default + PartialEq + Into<Complex64> + Send + Sync
+    ComplexField<Real = f64> + Copy + Default + PartialEq + From<f64> + Into<Complex64> + Send + Sync
 {
     /// The number one.
     const ONE: Self;
@@ -21,7 +22,7 @@ pub trait Field:
     fn scale(self, by: f64) -> Self;
     /// The quotient of two numbers.
     fn over(self, by: Self) -> Self;
-    /// This number divided by its absolute value.
+    /// This number divided by its absolute value; one for zero.
     fn direction(self) -> Self;
 }
 
@@ -43,7 +44,7 @@ impl Field for f64 {
         self / by
     }
     fn direction(self) -> Self {
-        self / self.abs()
+        if self == 0.0 { 1.0 } else { self / self.abs() }
     }
 }
 
@@ -65,7 +66,12 @@ impl Field for Complex64 {
         self / by
     }
     fn direction(self) -> Self {
-        self / self.norm()
+        let size = self.norm();
+        if size == 0.0 {
+            Complex64::ONE
+        } else {
+            self / size
+        }
     }
 }
 
@@ -119,6 +125,75 @@ impl<S: Field> Dense<S> {
         &mut self.values[i + j * self.rows]
     }
 
+    /// The columns of the given numbers.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub(crate) fn columns(&self, which: impl ExactSizeIterator<Item = usize>) -> Result<Dense<S>> {
+        let mut out = Dense::zeros(self.rows, which.len())?;
+        for (to, j) in out.values.chunks_exact_mut(self.rows.max(1)).zip(which) {
+            to.copy_from_slice(&self.values[j * self.rows..][..self.rows]);
+        }
+        Ok(out)
+    }
+
+    /// Overwrites this matrix with a product.
+    pub(crate) fn multiply(&mut self, a: &Dense<S>, b: &Dense<S>) {
+        matmul(
+            self.as_mut(),
+            Accum::Replace,
+            a.as_ref(),
+            b.as_ref(),
+            S::ONE,
+            Par::Seq,
+        );
+    }
+
+    /// The conjugate transpose.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub(crate) fn adjoint(&self) -> Result<Dense<S>> {
+        let mut out = Dense::zeros(self.cols, self.rows)?;
+        for j in 0..self.cols {
+            for i in 0..self.rows {
+                *out.at_mut(j, i) = self.at(i, j).conjugate();
+            }
+        }
+        Ok(out)
+    }
+
+    /// This matrix in the first rows and columns of a larger one, which else is the identity.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub(crate) fn embedded(&self, rows: usize, cols: usize) -> Result<Dense<S>> {
+        let mut out = Dense::zeros(rows, cols)?;
+        for j in 0..self.cols {
+            out.values[j * rows..][..self.rows]
+                .copy_from_slice(&self.values[j * self.rows..][..self.rows]);
+        }
+        for j in self.cols..cols {
+            *out.at_mut(j, j) = S::ONE;
+        }
+        Ok(out)
+    }
+
+    /// A real matrix whose rows are multiplied by factors.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub(crate) fn with_rows(real: &Dense<f64>, factors: &[S]) -> Result<Dense<S>> {
+        let mut out = Dense::zeros(real.rows, real.cols)?;
+        let columns = out.values.chunks_exact_mut(real.rows.max(1));
+        for (to, from) in columns.zip(real.values.chunks_exact(real.rows.max(1))) {
+            for ((to, from), factor) in to.iter_mut().zip(from).zip(factors) {
+                *to = factor.scale(*from);
+            }
+        }
+        Ok(out)
+    }
+
     pub(crate) fn as_ref(&self) -> MatRef<'_, S> {
         MatRef::from_column_major_slice(&self.values, self.rows, self.cols)
     }
@@ -135,6 +210,15 @@ impl<S: Field> Dense<S> {
                 *self.at_mut(i, j) = S::default();
             }
             *self.at_mut(j, j) = S::ONE.scale(Field::real(self.at(j, j)));
+        }
+    }
+
+    /// Clears what is below the diagonal.
+    pub(crate) fn keep_upper_triangle(&mut self) {
+        for j in 0..self.cols {
+            for i in j + 1..self.rows {
+                *self.at_mut(i, j) = S::default();
+            }
         }
     }
 
@@ -187,12 +271,46 @@ impl PowerOfTwo {
     }
 }
 
-/// The Euclidean norm, scaled so that squares neither overflow nor vanish.
+/// The Euclidean norm, scaled where squares might overflow or vanish.
 pub(crate) fn norm<S: Field>(v: &[S]) -> f64 {
+    let squares = Field::real(dot_conjugate(v, v));
+    if (1e-280..1e280).contains(&squares) {
+        return squares.sqrt();
+    }
     let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.magnitude()));
     if largest == 0.0 || !largest.is_finite() {
         return v.iter().map(|v| v.magnitude()).sum();
     }
     let square = |v: &S| (v.magnitude() / largest).powi(2);
     largest * v.iter().map(square).sum::<f64>().sqrt()
+}
+
+/// How many sums run side by side.
+const LANES: usize = 8;
+
+/// The sum of products.
+#[inline(always)]
+pub(crate) fn dot<S: Field>(a: &[S], b: &[S]) -> S {
+    products(a, b, |a, b| a * b)
+}
+
+/// The sum of products, those of `a` conjugated.
+#[inline(always)]
+pub(crate) fn dot_conjugate<S: Field>(a: &[S], b: &[S]) -> S {
+    products(a, b, |a, b| a.conjugate() * b)
+}
+
+#[inline(always)]
+fn products<S: Field>(a: &[S], b: &[S], product: impl Fn(S, S) -> S) -> S {
+    let mut sums = [S::default(); LANES];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a.iter().zip(b) {
+        for (sum, (&a, &b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum = *sum + product(a, b);
+        }
+    }
+    for (sum, (&a, &b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *sum = *sum + product(a, b);
+    }
+    sums.iter().fold(S::default(), |sum, &v| sum + v)
 }
