@@ -1,28 +1,30 @@
 //! The singular values of a real upper bidiagonal matrix (Gu and Eisenstat, SIAM J. Matrix Anal. Appl. 16, 1995).
 
-use crate::divide::{Basis, Join, Memory, Part, sorted};
+use crate::divide::{Basis, Join, LEAST, Memory, Part, scale, sorted};
 use crate::secular::Vectors;
 use crate::{Dense, Result};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Changes of this size, times the norm, are not worth keeping.
-const TINY: f64 = 2.0 * f64::EPSILON;
+/// Singular values, and the left and right vectors if asked for.
+pub(crate) type Values = (Vec<f64>, Option<[Dense<f64>; 2]>);
 
 /// The values in falling order, and the left and right vectors as columns if asked for, of the square matrix with the
 /// given diagonal and elements above it.
 ///
 /// # Errors
 /// `Memory`.
-pub(crate) fn singular(
-    diagonal: &[f64],
-    above: &[f64],
-    vectors: bool,
-) -> Result<(Vec<f64>, Option<[Dense<f64>; 2]>)> {
+pub(crate) fn singular(diagonal: &[f64], above: &[f64], vectors: bool) -> Result<Values> {
     let n = diagonal.len();
+    let scale = scale([diagonal, above]);
+    let normal = |v: &f64| scale.inverse().times(*v);
+    let (diagonal, above): (Vec<f64>, Vec<f64>) = (
+        diagonal.iter().map(normal).collect(),
+        above.iter().map(normal).collect(),
+    );
     let mut problem = Problem {
-        diagonal,
-        above,
+        diagonal: &diagonal,
+        above: &above,
         values: vec![0.0; n],
         z: vec![0.0; n],
         left: vectors.then(|| Basis::new(n, true)).transpose()?,
@@ -50,10 +52,8 @@ pub(crate) fn singular(
         }
         Ok([left.into_matrix().columns(order.iter().copied())?, square])
     });
-    Ok((
-        order.iter().map(|&j| values[j]).collect(),
-        bases.transpose()?,
-    ))
+    let values = order.iter().map(|&j| scale.times(values[j]));
+    Ok((values.collect(), bases.transpose()?))
 }
 
 struct Problem<'a> {
@@ -97,10 +97,10 @@ impl Problem<'_> {
         let norm = self.values[range.clone()]
             .iter()
             .fold(here.abs().max(next.abs()), size);
-        let tiny = TINY * norm;
-        if tiny == 0.0 {
+        if norm == 0.0 {
             return;
         }
+        let tiny = f64::EPSILON * norm.max(LEAST);
         // Of the two vectors that the parts take to zero, the row keeps one combination.
         let length = null.0.hypot(null.1);
         self.z[row] = length.max(tiny);
@@ -133,5 +133,9 @@ impl Problem<'_> {
             tiny: (tiny, tiny),
         };
         join.run(&mut parts, &mut self.memory);
+        if length < tiny && self.z[row] == tiny {
+            // The least value is a multiple of what the row keeps, and zero if that is.
+            self.values[row] *= length / tiny;
+        }
     }
 }

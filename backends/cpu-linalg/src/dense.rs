@@ -228,6 +228,26 @@ impl<S: Field> Dense<S> {
     /// # Errors
     /// `NotFinite`.
     pub(crate) fn normalise(&mut self) -> Result<PowerOfTwo> {
+        let largest = self.largest()?;
+        if largest == 0.0 || (1e-100..1e100).contains(&largest) {
+            return Ok(PowerOfTwo::default());
+        }
+        self.unit()
+    }
+
+    /// [`Dense::normalise`], to a largest element near one.
+    ///
+    /// # Errors
+    /// `NotFinite`.
+    pub(crate) fn unit(&mut self) -> Result<PowerOfTwo> {
+        let scale = PowerOfTwo::near(self.largest()?);
+        let shrink = scale.inverse();
+        self.values.iter_mut().for_each(|v| *v = shrink.times(*v));
+        Ok(scale)
+    }
+
+    /// The largest real or imaginary part.
+    fn largest(&self) -> Result<f64> {
         let mut largest = 0f64;
         for v in &self.values {
             let v: Complex64 = (*v).into();
@@ -236,17 +256,7 @@ impl<S: Field> Dense<S> {
             }
             largest = largest.max(v.re.abs()).max(v.im.abs());
         }
-        let normal = largest == 0.0 || (1e-100..1e100).contains(&largest);
-        let exponent = if normal {
-            0
-        } else {
-            largest.log2().floor() as i32
-        };
-        if !normal {
-            let shrink = PowerOfTwo(exponent).inverse();
-            self.values.iter_mut().for_each(|v| *v = shrink.times(*v));
-        }
-        Ok(PowerOfTwo(exponent))
+        Ok(largest)
     }
 }
 
@@ -255,6 +265,11 @@ impl<S: Field> Dense<S> {
 pub(crate) struct PowerOfTwo(i32);
 
 impl PowerOfTwo {
+    /// The one near a number; one for zero.
+    pub fn near(v: f64) -> PowerOfTwo {
+        PowerOfTwo(if v > 0.0 { v.log2().floor() as i32 } else { 0 })
+    }
+
     /// One over this factor.
     pub fn inverse(self) -> PowerOfTwo {
         PowerOfTwo(-self.0)
@@ -306,11 +321,11 @@ fn products<S: Field>(a: &[S], b: &[S], product: impl Fn(S, S) -> S) -> S {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     for (a, b) in a.iter().zip(b) {
         for (sum, (&a, &b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum = *sum + product(a, b);
+            *sum += product(a, b);
         }
     }
     for (sum, (&a, &b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-        *sum = *sum + product(a, b);
+        *sum += product(a, b);
     }
     sums.iter().fold(S::default(), |sum, &v| sum + v)
 }

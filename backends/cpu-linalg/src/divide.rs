@@ -1,10 +1,14 @@
 //! What divide and conquer does for eigenvalues and for singular values alike: it joins two decomposed halves that one
 //! vector couples. With no smaller problem solved by iteration, there is nothing that could fail to converge.
 
+use crate::dense::PowerOfTwo;
 use crate::gemm::{Gemm, Strided};
 use crate::secular::{Secular, Vectors};
 use crate::{Dense, Result};
 use std::ops::Range;
+
+/// The norm of a part, of a problem of norm one, below which the squares of what is not worth keeping might vanish.
+pub(crate) const LEAST: f64 = 1e-40;
 
 /// A column with elements in the first rows, in the last rows, in both.
 const FIRST: u8 = 1;
@@ -268,6 +272,18 @@ impl Join<'_> {
             if self.z[j].abs() <= self.tiny.1 {
                 continue;
             }
+            if let Some(zero) = self.fixed.filter(|_| self.values[j] <= self.tiny.0) {
+                // As good as equal to the pole at zero, which takes over its part of `z`: only columns turn.
+                let length = self.z[zero].hypot(self.z[j]);
+                let (c, s) = (self.z[zero] / length, self.z[j] / length);
+                (self.z[zero], self.z[j]) = (length, 0.0);
+                self.values[j] *= c.abs();
+                masks[j - start] = FIRST | LAST;
+                for part in parts.iter_mut().filter(|part| part.which == Vectors::Right) {
+                    part.basis.rotate(part.rows.clone(), (zero, j), (c, s));
+                }
+                continue;
+            }
             if let Some(&(i, _)) = kept.last().filter(|(i, _)| Some(*i) != self.fixed) {
                 let length = self.z[i].hypot(self.z[j]);
                 let (c, s) = (self.z[j] / length, self.z[i] / length);
@@ -284,13 +300,19 @@ impl Join<'_> {
                     }
                     kept.pop();
                 }
-            } else if self.fixed.is_some() {
-                // Next to the pole at zero.
-                self.values[j] = self.values[j].max(self.tiny.0 / 2.0);
             }
             kept.push((j, masks[j - start]));
         }
     }
+}
+
+/// The power of two that brings the largest of some numbers near one.
+pub(crate) fn scale(parts: [&[f64]; 2]) -> PowerOfTwo {
+    let largest = parts
+        .into_iter()
+        .flatten()
+        .fold(0.0f64, |m, v| m.max(v.abs()));
+    PowerOfTwo::near(largest)
 }
 
 /// The values in order, and their columns.

@@ -5,8 +5,8 @@ use crate::inverse_iteration::Hessenberg;
 use crate::{Dense, Failure, Field, Result, householder, stack, tridiagonal};
 use faer::diag::DiagMut;
 use faer::dyn_stack::MemStack;
-use faer::linalg::evd::{self, ComputeEigenvectors, EvdError, EvdParams, tridiag};
-use faer::{Conj, MatMut, MatRef, Par, Spec};
+use faer::linalg::evd::{self, ComputeEigenvectors, EvdError, EvdParams, SchurParams, tridiag};
+use faer::{Auto, MatMut, MatRef, Par, Spec};
 use rustarr_interface::Complex64;
 
 /// Passes over a matrix to be balanced at most; two or three are usual.
@@ -17,6 +17,9 @@ const WORTH: f64 = 0.95;
 
 /// How large residuals of eigenvectors may be, in units of epsilon times the norm.
 const GOOD: f64 = 4.0;
+
+/// How much larger they may be in the matrix as it was given.
+const GROWN: f64 = 1.5;
 
 /// Eigenvalues, and as columns the eigenvectors if asked for.
 pub type Pairs = (Vec<Complex64>, Option<Dense<Complex64>>);
@@ -58,12 +61,7 @@ pub(crate) fn hermitian<S: Field>(
         .transpose()?;
     if let Some(v) = v.as_mut().filter(|_| n > 1) {
         let reflectors = a.as_ref().submatrix(1, 0, n - 1, n - 1);
-        householder::apply(
-            reflectors,
-            &factors,
-            Conj::No,
-            v.as_mut().subrows_mut(1, n - 1),
-        )?;
+        householder::apply(reflectors, &factors, v.as_mut().subrows_mut(1, n - 1))?;
     }
     Ok((values.into_iter().map(|v| scale.times(v)).collect(), v))
 }
@@ -73,6 +71,9 @@ pub(crate) trait General: Field {
     /// Whether eigenvalues that are not real come in pairs of conjugates.
     const PAIRED: bool;
 
+    /// How many rows faer deflates at a time, from the size and the size of what is left, if other than it recommends.
+    const WINDOW: Option<extern "C" fn(usize, usize) -> usize>;
+
     /// The eigenvalues of a matrix that is not empty, and its eigenvectors; of a pair of conjugates the real and imaginary
     /// parts, in two columns.
     fn pairs(a: &Dense<Self>, vectors: bool) -> Result<(Vec<Complex64>, Option<Dense<Self>>)>;
@@ -81,8 +82,18 @@ pub(crate) trait General: Field {
     fn widen(v: &Dense<Self>, values: &[Complex64]) -> Result<Dense<Complex64>>;
 }
 
+extern "C" fn window(rows: usize, _: usize) -> usize {
+    match rows {
+        0..30 => 2,
+        30..60 => 4,
+        _ => 12,
+    }
+}
+
 impl General for Complex64 {
     const PAIRED: bool = false;
+    // With its larger ones complex eigenvalues lose digits.
+    const WINDOW: Option<extern "C" fn(usize, usize) -> usize> = Some(window);
 
     fn pairs(a: &Dense<Self>, vectors: bool) -> Result<(Vec<Complex64>, Option<Dense<Self>>)> {
         let mut values = vec![Complex64::default(); a.rows];
@@ -100,6 +111,7 @@ impl General for Complex64 {
 
 impl General for f64 {
     const PAIRED: bool = true;
+    const WINDOW: Option<extern "C" fn(usize, usize) -> usize> = None;
 
     fn pairs(a: &Dense<Self>, vectors: bool) -> Result<(Vec<Complex64>, Option<Dense<Self>>)> {
         let (mut re, mut im) = (vec![0.0; a.rows], vec![0.0; a.rows]);
@@ -134,7 +146,7 @@ impl General for f64 {
 }
 
 /// Calls one of faer's two functions for the two fields.
-fn decompose<S: Field>(
+fn decompose<S: General>(
     a: &Dense<S>,
     vectors: bool,
     run: impl FnOnce(
@@ -153,7 +165,12 @@ fn decompose<S: Field>(
         }
     };
     let mut v = vectors.then(|| Dense::zeros(n, n)).transpose()?;
-    let params = Default::default();
+    let mut schur: SchurParams = Auto::<S>::auto();
+    schur.recommended_deflation_window = S::WINDOW.unwrap_or(schur.recommended_deflation_window);
+    let params = Spec::new(EvdParams {
+        schur,
+        ..Auto::<S>::auto()
+    });
     let need = evd::evd_scratch::<S>(n, compute(false), compute(vectors), Par::Seq, params);
     let done = stack(need, |stack| {
         run(a.as_ref(), v.as_mut().map(Dense::as_mut), stack, params)
@@ -164,17 +181,24 @@ fn decompose<S: Field>(
 
 pub(crate) fn general<S: General>(mut a: Dense<S>, vectors: bool) -> Result<Pairs> {
     let n = a.rows;
-    let scale = a.normalise()?;
+    let scale = a.unit()?;
     if n == 0 {
         return Ok((Vec::new(), vectors.then(|| Dense::zeros(0, 0)).transpose()?));
     }
+    let size = norm(&a.values);
     let sizes = balance(&mut a);
-    let (mut values, v) = S::pairs(&a, vectors)?;
+    let given = a.columns(0..if vectors { n } else { 0 })?;
+    let reduced = Hessenberg::new(a)?;
+    let (mut values, v) = S::pairs(&reduced.matrix()?, vectors)?;
     if !values.iter().all(|z| z.re.is_finite() && z.im.is_finite()) {
         return Err(Failure::Diverges);
     }
-    let v = v.map(|v| -> Result<_> {
-        let mut v = improved(a, &values, &v)?;
+    let v = v.map(|mut v| -> Result<_> {
+        reduced.turn(&mut v)?;
+        let (mut v, poor) = judged(&given, &values, &v, (size, &sizes))?;
+        if !poor.is_empty() {
+            reduced.improve(&mut values, &mut v, &poor)?;
+        }
         for column in v.values.chunks_exact_mut(n) {
             column
                 .iter_mut()
@@ -196,7 +220,7 @@ fn balance<S: Field>(a: &mut Dense<S>) -> Vec<f64> {
     let mut sizes = vec![1.0; n];
     for _ in 0..PASSES {
         let mut done = true;
-        for i in 0..n {
+        for (i, size) in sizes.iter_mut().enumerate() {
             let column = norm(&a.values[i * n..][..n]);
             let row: Vec<S> = (0..n).map(|j| a.at(i, j)).collect();
             let row = norm(&row);
@@ -208,7 +232,7 @@ fn balance<S: Field>(a: &mut Dense<S>) -> Vec<f64> {
                 continue;
             }
             done = false;
-            sizes[i] *= factor;
+            *size *= factor;
             for j in 0..n {
                 *a.at_mut(i, j) = a.at(i, j).scale(1.0 / factor);
             }
@@ -223,44 +247,50 @@ fn balance<S: Field>(a: &mut Dense<S>) -> Vec<f64> {
     sizes
 }
 
-/// The eigenvectors, of length 1, with those replaced by better ones for which the eigenvalue problem is not solved to the
-/// last digits: back-substitution, as faer does it, loses some where eigenvalues lie together, or leaves the range of
-/// `f64`.
-fn improved<S: General>(
-    a: Dense<S>,
+/// The eigenvectors, of length 1, and those of them for which the eigenvalue problem is not solved to the last digits:
+/// back-substitution, as faer does it, loses some where eigenvalues lie together, or leaves the range of `f64`. `given` is
+/// the norm of the matrix before it was balanced, and the factors.
+fn judged<S: General>(
+    a: &Dense<S>,
     values: &[Complex64],
     v: &Dense<S>,
-) -> Result<Dense<Complex64>> {
+    given: (f64, &[f64]),
+) -> Result<(Dense<Complex64>, Vec<usize>)> {
     let n = a.rows;
     let mut product = Dense::zeros(n, n)?;
-    product.multiply(&a, v);
+    product.multiply(a, v);
     let (product, mut v) = (S::widen(&product, values)?, S::widen(v, values)?);
-    let unit = f64::EPSILON * norm(&a.values);
+    // How far from the last digits a column is, as it stands and as it will be given back.
+    let (unit, unit_given) = (f64::EPSILON * norm(&a.values), f64::EPSILON * given.0);
+    let apart = (n as f64 * unit).powi(2);
     let columns = v
         .values
         .chunks_exact_mut(n)
         .zip(product.values.chunks_exact(n));
     let mut poor = Vec::new();
     for (j, ((v, product), &value)) in columns.zip(values).enumerate() {
-        let residual: Vec<Complex64> = v.iter().zip(product).map(|(v, p)| p - value * v).collect();
-        let error = norm(&residual) / norm(v);
+        let mut residual: Vec<Complex64> =
+            v.iter().zip(product).map(|(v, p)| p - value * v).collect();
+        let error = norm(&residual) / norm(v) / unit;
+        let mut scaled = v.to_vec();
+        for x in [&mut residual, &mut scaled] {
+            x.iter_mut().zip(given.1).for_each(|(x, size)| *x *= size);
+        }
+        let error_given = norm(&residual) / norm(&scaled) / unit_given;
         normalise(v);
-        let near = |(k, other): (usize, &Complex64)| {
-            k != j && (other - value).norm_sqr() <= (n as f64 * unit).powi(2)
-        };
+        let near = |(k, other): (usize, &Complex64)| k != j && (other - value).norm_sqr() <= apart;
         let crowded = || values.iter().enumerate().any(near);
+        let grown = error_given > 1.0 && error_given > GROWN * error;
         // NaN is not small.
-        if !(error <= unit || error <= GOOD * unit && !crowded()) {
+        if grown || !(error <= 1.0 || error <= GOOD && !crowded()) {
             poor.push(j);
         }
     }
-    if !poor.is_empty() && n > 1 {
-        Hessenberg::new(a)?.improve(values, &mut v, &poor)?;
-    }
-    Ok(v)
+    Ok((v, poor))
 }
 
-fn normalise(v: &mut [Complex64]) {
+/// Divides a vector by its length.
+pub(crate) fn normalise(v: &mut [Complex64]) {
     let length = norm(v);
     v.iter_mut().for_each(|z| *z /= length);
 }

@@ -1,8 +1,8 @@
 //! Cholesky and QR factorisations.
 
 use crate::{Dense, Failure, Field, Result, householder, stack};
+use faer::Par;
 use faer::linalg::cholesky::llt::factor as llt;
-use faer::{Conj, Par};
 
 pub(crate) fn cholesky<S: Field>(a: &mut Dense<S>) -> Result<()> {
     let n = a.rows;
@@ -27,7 +27,7 @@ pub(crate) fn qr<S: Field>(a: &mut Dense<S>, columns: usize) -> Result<Dense<S>>
         // Infinities and NaN go their way.
         let scale = a.normalise().unwrap_or_default();
         let factors = householder::qr(a)?;
-        householder::apply(a.as_ref().get(.., ..size), &factors, Conj::No, q.as_mut())?;
+        householder::apply(a.as_ref().get(.., ..size), &factors, q.as_mut())?;
         a.values.iter_mut().for_each(|v| *v = scale.times(*v));
         a.keep_upper_triangle();
     }

@@ -1,40 +1,62 @@
 //! Eigenvectors by inverse iteration (Wielandt), where better ones are wanted.
 
-use crate::dense::{dot, norm};
-use crate::eigen::General;
-use crate::{Dense, Field, Result, householder, stack};
-use faer::linalg::evd::hessenberg::{hessenberg_in_place, hessenberg_in_place_scratch};
-use faer::{Conj, Par};
+use crate::dense::{dot, dot_conjugate, norm};
+use crate::eigen::{General, normalise};
+use crate::{Dense, Field, Result, householder};
 use pulp::Arch;
 use rustarr_interface::Complex64;
 
 /// Solves at most; the first is nearly always good enough.
 const STEPS: usize = 3;
 
+/// The least element beside the diagonal that counts.
+const TINY: f64 = 1e-150;
+
 /// `A = Q H Q^H` with `H` zero below its first subdiagonal.
 pub(crate) struct Hessenberg<S> {
+    /// `H`, and below it the reflectors of `Q`.
     h: Dense<S>,
     factors: Dense<S>,
 }
 
 impl<S: General> Hessenberg<S> {
-    /// The reduction of a matrix of at least two rows.
+    /// The reduction of a matrix.
     pub fn new(mut a: Dense<S>) -> Result<Hessenberg<S>> {
-        let n = a.rows;
-        let mut factors = householder::factors(n - 1, n - 1, n - 1)?;
-        let params = Default::default();
-        let need = hessenberg_in_place_scratch::<S>(n, factors.rows, Par::Seq, params);
-        stack(need, |stack| {
-            hessenberg_in_place(a.as_mut(), factors.as_mut(), Par::Seq, stack, params);
-        })?;
+        let factors = householder::hessenberg(&mut a)?;
         Ok(Hessenberg { h: a, factors })
     }
 
-    /// Replaces some columns of `v` by better eigenvectors of `A` to their eigenvalues. A column that is not finite tells
+    /// `H`, of norm about one, without the elements beside the diagonal whose squares leave the range of `f64`: with them
+    /// the QR iteration may not end.
+    pub fn matrix(&self) -> Result<Dense<S>> {
+        let n = self.h.rows;
+        let mut out = Dense::zeros(n, n)?;
+        for j in 0..n {
+            for i in 0..(j + 2).min(n) {
+                let v = self.h.at(i, j);
+                if i == j || v.magnitude() >= TINY {
+                    *out.at_mut(i, j) = v;
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Multiplies by `Q` from the left.
+    pub fn turn(&self, v: &mut Dense<S>) -> Result<()> {
+        let n = self.h.rows;
+        if n < 2 {
+            return Ok(());
+        }
+        let reflectors = self.h.as_ref().get(1.., ..n - 1);
+        householder::apply(reflectors, &self.factors, v.as_mut().get_mut(1.., ..))
+    }
+
+    /// Replaces some columns of `v` by better eigenvectors of `A`, and their eigenvalues by what fits them best. A column that is not finite tells
     /// nothing about its own.
     pub fn improve(
         self,
-        values: &[Complex64],
+        values: &mut [Complex64],
         v: &mut Dense<Complex64>,
         which: &[usize],
     ) -> Result<()> {
@@ -50,6 +72,7 @@ impl<S: General> Hessenberg<S> {
                     .iter_mut()
                     .zip(scattered)
                     .for_each(|(z, start)| *z = start);
+                normalise(column);
             }
         }
         let wide = |a: &Dense<S>| -> Result<Dense<Complex64>> {
@@ -70,18 +93,21 @@ impl<S: General> Hessenberg<S> {
                 // A real eigenvalue of a real matrix has a real vector.
                 Some(real) if values[j].im == 0.0 => {
                     let mut x: Vec<S> = column.iter().map(|z| S::from(z.re)).collect();
-                    real.improve(S::from(values[j].re), &mut x);
+                    values[j] = real.improve(S::from(values[j].re), &mut x).into();
                     column.iter_mut().zip(&x).for_each(|(z, &x)| *z = x.into());
                 }
-                _ => complex.improve(values[j], column),
+                _ => {
+                    let value = complex.improve(values[j], column);
+                    // The first of a pair stays that.
+                    if !S::PAIRED {
+                        values[j] = value;
+                    } else if value.im > 0.0 {
+                        (values[j], values[j + 1]) = (value, value.conj());
+                    }
+                }
             }
         }
-        householder::apply(
-            reflectors,
-            &factors,
-            Conj::No,
-            found.as_mut().get_mut(1.., ..),
-        )?;
+        householder::apply(reflectors, &factors, found.as_mut().get_mut(1.., ..))?;
         for (column, &j) in found.values.chunks_exact(n).zip(&which) {
             v.values[j * n..][..n].copy_from_slice(column);
             if S::PAIRED && values[j].im > 0.0 {
@@ -125,28 +151,31 @@ impl<S: Field> Shifted<S> {
         })
     }
 
-    /// Replaces `x` by the best of a few steps from there, of length 1.
-    fn improve(&mut self, shift: S, x: &mut [S]) {
+    /// Replaces `x` by the best of a few steps from there, of length 1, and returns the value that fits it best.
+    fn improve(&mut self, shift: S, x: &mut [S]) -> S {
         Arch::new().dispatch(
             #[inline(always)]
             || {
                 self.factorise(shift);
                 let mut next = x.to_vec();
-                let mut least = f64::INFINITY;
+                let (mut value, mut least) = (shift, self.residual(x).1);
                 for _ in 0..STEPS {
                     self.solve(&mut next);
                     let length = norm(&next);
                     next.iter_mut().for_each(|x| *x = x.scale(1.0 / length));
-                    let error = self.residual(shift, &next);
-                    // NaN is no progress either.
-                    if !(error < least / 2.0) {
+                    let (found, error) = self.residual(&next);
+                    let much = error < least / 2.0;
+                    if error < least {
+                        x.copy_from_slice(&next);
+                        (value, least) = (found, error);
+                    }
+                    if !much {
                         break;
                     }
-                    x.copy_from_slice(&next);
-                    least = error;
                 }
+                value
             },
-        );
+        )
     }
 
     #[inline(always)]
@@ -171,7 +200,7 @@ impl<S: Field> Shifted<S> {
             }
             let factor = below[0].over(top[0]);
             for (below, top) in below[1..].iter_mut().zip(&top[1..]) {
-                *below = *below - factor * *top;
+                *below -= factor * *top;
             }
             *step = (swap, factor);
         }
@@ -189,7 +218,8 @@ impl<S: Field> Shifted<S> {
             if swap {
                 b.swap(i, i + 1);
             }
-            b[i + 1] = b[i + 1] - factor * b[i];
+            let top = b[i];
+            b[i + 1] -= factor * top;
         }
         for i in (0..n).rev() {
             let row = &self.u.values[i * n + i..][..n - i];
@@ -201,14 +231,20 @@ impl<S: Field> Shifted<S> {
         }
     }
 
+    /// The Rayleigh quotient of a vector of length 1, and how far the two are from solving the eigenvalue problem.
     #[inline(always)]
-    fn residual(&self, shift: S, x: &[S]) -> f64 {
+    fn residual(&self, x: &[S]) -> (S, f64) {
         let n = x.len();
         let row = |i: usize| {
             let from = i.saturating_sub(1);
-            dot(&self.h.values[i * n + from..][..n - from], &x[from..]) - shift * x[i]
+            dot(&self.h.values[i * n + from..][..n - from], &x[from..])
         };
-        norm(&(0..n).map(row).collect::<Vec<_>>())
+        let mut product: Vec<S> = (0..n).map(row).collect();
+        let value = dot_conjugate(x, &product);
+        for (p, &x) in product.iter_mut().zip(x) {
+            *p -= value * x;
+        }
+        (value, norm(&product))
     }
 }
 

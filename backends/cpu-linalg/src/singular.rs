@@ -1,8 +1,8 @@
 //! Singular values and vectors.
 
 use crate::{Dense, Failure, Field, Result, bidiagonal, householder, stack};
+use faer::Par;
 use faer::linalg::svd::bidiag;
-use faer::{Conj, Par};
 
 /// Which singular vectors are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,7 +73,7 @@ fn tall<S: Field>(mut a: Dense<S>, vectors: Vectors) -> Result<Svd<S>> {
     let mut out = bidiagonalise(r, width.min(n))?;
     if width > 0 {
         out.u = out.u.embedded(m, width)?;
-        householder::apply(a.as_ref(), &factors, Conj::No, out.u.as_mut())?;
+        householder::apply(a.as_ref(), &factors, out.u.as_mut())?;
     }
     Ok(out)
 }
@@ -114,21 +114,17 @@ fn bidiagonalise<S: Field>(mut a: Dense<S>, width: usize) -> Result<Svd<S>> {
     };
     let mut u = Dense::with_rows(&u, &rows)?.embedded(m, width)?;
     let mut v = Dense::with_rows(&v, &columns)?;
-    householder::apply(a.as_ref(), &left, Conj::No, u.as_mut())?;
+    householder::apply(a.as_ref(), &left, u.as_mut())?;
     if n > 1 {
-        // The right reflectors lie in rows; in columns they are applied faster.
+        // The right reflectors lie in rows; they are applied as columns.
         for j in 1..n {
             for i in 0..j {
-                *a.at_mut(j, i) = a.at(i, j);
+                *a.at_mut(j, i) = a.at(i, j).conjugate();
             }
         }
+        right.values.iter_mut().for_each(|v| *v = v.conjugate());
         let reflectors = a.as_ref().submatrix(1, 0, n - 1, n - 1);
-        householder::apply(
-            reflectors,
-            &right,
-            Conj::Yes,
-            v.as_mut().subrows_mut(1, n - 1),
-        )?;
+        householder::apply(reflectors, &right, v.as_mut().subrows_mut(1, n - 1))?;
     }
     Ok(Svd { u, values, v })
 }

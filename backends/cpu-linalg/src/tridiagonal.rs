@@ -1,13 +1,10 @@
 //! The eigenvalues of a real symmetric tridiagonal matrix (Cuppen, Numer. Math. 36, 1981).
 
-use crate::divide::{Basis, Join, Memory, Part, sorted};
+use crate::divide::{Basis, Join, LEAST, Memory, Part, scale, sorted};
 use crate::secular::Vectors;
 use crate::{Dense, Result};
 use smallvec::SmallVec;
 use std::ops::Range;
-
-/// Changes of this size, times the norm, are not worth keeping.
-const TINY: f64 = 2.0 * f64::EPSILON;
 
 /// The eigenvalues in rising order, and the eigenvectors as columns if asked for, of the matrix with the given diagonal
 /// and elements beside it.
@@ -20,13 +17,17 @@ pub(crate) fn eigen(
     vectors: bool,
 ) -> Result<(Vec<f64>, Option<Dense<f64>>)> {
     let n = diagonal.len();
+    let scale = scale([&diagonal, beside]);
+    let normal = |v: &f64| scale.inverse().times(*v);
+    let beside: Vec<f64> = beside.iter().map(normal).collect();
+    diagonal = diagonal.iter().map(normal).collect();
     let mut problem = Problem {
         z: vec![0.0; n],
         basis: Basis::new(n, vectors)?,
         vectors,
         memory: Memory::new(n, vectors)?,
         values: &mut diagonal,
-        beside,
+        beside: &beside,
     };
     problem.divide(0..n);
     let basis = problem.basis.into_matrix();
@@ -34,7 +35,8 @@ pub(crate) fn eigen(
     let basis = vectors
         .then(|| basis.columns(order.iter().copied()))
         .transpose()?;
-    Ok((order.iter().map(|&j| diagonal[j]).collect(), basis))
+    let values = order.iter().map(|&j| scale.times(diagonal[j]));
+    Ok((values.collect(), basis))
 }
 
 struct Problem<'a> {
@@ -68,14 +70,19 @@ impl Problem<'_> {
         }
         self.basis.join(range.clone(), middle);
         let size = |largest: f64, v: &f64| largest.max(v.abs());
-        let norm = self.values[range.clone()].iter().fold(coupling.abs(), size);
+        let norm = self.values[range.clone()]
+            .iter()
+            .fold(coupling.abs().max(LEAST), size);
         let join = Join {
             columns: range.clone(),
             middle,
             values: self.values,
             z: &mut self.z,
             fixed: None,
-            tiny: (TINY * norm, TINY * norm / (root * 2f64.sqrt())),
+            tiny: (
+                f64::EPSILON * norm,
+                f64::EPSILON * norm / (root * 2f64.sqrt()),
+            ),
         };
         let last = range.len() == self.beside.len() + 1;
         let part = (self.vectors || !last).then_some(Part {
