@@ -66,12 +66,13 @@ impl Field for Complex64 {
         self / by
     }
     fn direction(self) -> Self {
-        let size = self.norm();
-        if size == 0.0 {
-            Complex64::ONE
-        } else {
-            self / size
+        let largest = self.re.abs().max(self.im.abs());
+        if largest == 0.0 {
+            return Complex64::ONE;
         }
+        // Sizes at the ends of the range have no digits left to divide by.
+        let near = PowerOfTwo::near(largest).inverse().times(self);
+        near / near.norm()
     }
 }
 
@@ -159,6 +160,18 @@ impl<S: Field> Dense<S> {
             for i in 0..self.rows {
                 *out.at_mut(j, i) = self.at(i, j).conjugate();
             }
+        }
+        Ok(out)
+    }
+
+    /// With complex elements.
+    ///
+    /// # Errors
+    /// `Memory`.
+    pub(crate) fn wide(&self) -> Result<Dense<Complex64>> {
+        let mut out = Dense::zeros(self.rows, self.cols)?;
+        for (to, &from) in out.values.iter_mut().zip(&self.values) {
+            *to = from.into();
         }
         Ok(out)
     }

@@ -8,6 +8,7 @@ use faer::dyn_stack::MemStack;
 use faer::linalg::evd::{self, ComputeEigenvectors, EvdError, EvdParams, SchurParams, tridiag};
 use faer::{Auto, MatMut, MatRef, Par, Spec};
 use rustarr_interface::Complex64;
+use std::ops::Range;
 
 /// Passes over a matrix to be balanced at most; two or three are usual.
 const PASSES: usize = 32;
@@ -18,8 +19,8 @@ const WORTH: f64 = 0.95;
 /// How large residuals of eigenvectors may be, in units of epsilon times the norm.
 const GOOD: f64 = 4.0;
 
-/// How much larger they may be in the matrix as it was given.
-const GROWN: f64 = 1.5;
+/// Factors by which balancing may change a row or a column.
+const FACTORS: Range<f64> = 1e-270..1e270;
 
 /// Eigenvalues, and as columns the eigenvectors if asked for.
 pub type Pairs = (Vec<Complex64>, Option<Dense<Complex64>>);
@@ -185,32 +186,41 @@ pub(crate) fn general<S: General>(mut a: Dense<S>, vectors: bool) -> Result<Pair
     if n == 0 {
         return Ok((Vec::new(), vectors.then(|| Dense::zeros(0, 0)).transpose()?));
     }
-    let size = norm(&a.values);
+    let given = vectors.then(|| a.columns(0..n)).transpose()?;
     let sizes = balance(&mut a);
-    let given = a.columns(0..if vectors { n } else { 0 })?;
     let reduced = Hessenberg::new(a)?;
     let (mut values, v) = S::pairs(&reduced.matrix()?, vectors)?;
     if !values.iter().all(|z| z.re.is_finite() && z.im.is_finite()) {
         return Err(Failure::Diverges);
     }
-    let v = v.map(|mut v| -> Result<_> {
+    let mut out = None;
+    if let (Some(given), Some(mut v)) = (given, v) {
         reduced.turn(&mut v)?;
-        let (mut v, poor) = judged(&given, &values, &v, (size, &sizes))?;
-        if !poor.is_empty() {
-            reduced.improve(&mut values, &mut v, &poor)?;
-        }
+        let mut v = S::widen(&v, &values)?;
         for column in v.values.chunks_exact_mut(n) {
-            column
-                .iter_mut()
-                .zip(&sizes)
-                .for_each(|(z, size)| *z *= size);
+            for (z, size) in column.iter_mut().zip(&sizes) {
+                *z *= size;
+            }
             normalise(column);
         }
-        Ok(v)
-    });
-    let v = v.transpose()?;
+        let poor = poor(&given, &values, &v)?;
+        if !poor.is_empty() {
+            // In the matrix as given: what balancing makes large again are the errors of small elements too.
+            let balanced = sizes.iter().any(|&size| size != 1.0);
+            let reduced = if balanced {
+                Hessenberg::new(given)?
+            } else {
+                reduced
+            };
+            reduced.improve(&mut values, &mut v, &poor)?;
+            for &j in &poor {
+                normalise(&mut v.values[j * n..][..n]);
+            }
+        }
+        out = Some(v);
+    }
     values.iter_mut().for_each(|z| *z = scale.times(*z));
-    Ok((values, v))
+    Ok((values, out))
 }
 
 /// Gives rows and columns of the same index about the same size; returns by how much the rows have been divided and the
@@ -228,7 +238,9 @@ fn balance<S: Field>(a: &mut Dense<S>) -> Vec<f64> {
                 continue;
             }
             let factor = ((row / column).log2() / 2.0).round().exp2();
-            if column * factor + row / factor >= WORTH * (column + row) {
+            if column * factor + row / factor >= WORTH * (column + row)
+                || !FACTORS.contains(&(*size * factor))
+            {
                 continue;
             }
             done = false;
@@ -244,49 +256,39 @@ fn balance<S: Field>(a: &mut Dense<S>) -> Vec<f64> {
             break;
         }
     }
+    // Only their proportions count for the vectors.
+    let largest = sizes.iter().fold(0.0, |m: f64, &size| m.max(size));
+    sizes.iter_mut().for_each(|size| *size /= largest);
     sizes
 }
 
-/// The eigenvectors, of length 1, and those of them for which the eigenvalue problem is not solved to the last digits:
-/// back-substitution, as faer does it, loses some where eigenvalues lie together, or leaves the range of `f64`. `given` is
-/// the norm of the matrix before it was balanced, and the factors.
-fn judged<S: General>(
-    a: &Dense<S>,
-    values: &[Complex64],
-    v: &Dense<S>,
-    given: (f64, &[f64]),
-) -> Result<(Dense<Complex64>, Vec<usize>)> {
+/// The vectors, of length 1, for which the eigenvalue problem is not solved to the last digits: back-substitution, as faer
+/// does it, loses some where eigenvalues lie together, or leaves the range of `f64`, and balancing where rows and columns
+/// differ in size (Watkins, Electron. Trans. Numer. Anal. 23, 2006).
+fn poor<S: Field>(a: &Dense<S>, values: &[Complex64], v: &Dense<Complex64>) -> Result<Vec<usize>> {
     let n = a.rows;
     let mut product = Dense::zeros(n, n)?;
-    product.multiply(a, v);
-    let (product, mut v) = (S::widen(&product, values)?, S::widen(v, values)?);
-    // How far from the last digits a column is, as it stands and as it will be given back.
-    let (unit, unit_given) = (f64::EPSILON * norm(&a.values), f64::EPSILON * given.0);
+    product.multiply(&a.wide()?, v);
+    let unit = f64::EPSILON * norm(&a.values);
     let apart = (n as f64 * unit).powi(2);
     let columns = v
         .values
-        .chunks_exact_mut(n)
-        .zip(product.values.chunks_exact(n));
+        .chunks_exact(n)
+        .zip(product.values.chunks_exact_mut(n));
     let mut poor = Vec::new();
-    for (j, ((v, product), &value)) in columns.zip(values).enumerate() {
-        let mut residual: Vec<Complex64> =
-            v.iter().zip(product).map(|(v, p)| p - value * v).collect();
-        let error = norm(&residual) / norm(v) / unit;
-        let mut scaled = v.to_vec();
-        for x in [&mut residual, &mut scaled] {
-            x.iter_mut().zip(given.1).for_each(|(x, size)| *x *= size);
+    for (j, ((v, residual), &value)) in columns.zip(values).enumerate() {
+        for (r, v) in residual.iter_mut().zip(v) {
+            *r -= value * v;
         }
-        let error_given = norm(&residual) / norm(&scaled) / unit_given;
-        normalise(v);
+        let error = norm(residual) / unit;
         let near = |(k, other): (usize, &Complex64)| k != j && (other - value).norm_sqr() <= apart;
         let crowded = || values.iter().enumerate().any(near);
-        let grown = error_given > 1.0 && error_given > GROWN * error;
         // NaN is not small.
-        if grown || !(error <= 1.0 || error <= GOOD && !crowded()) {
+        if !(error <= 1.0 || error <= GOOD && !crowded()) && unit > 0.0 {
             poor.push(j);
         }
     }
-    Ok((v, poor))
+    Ok(poor)
 }
 
 /// Divides a vector by its length.

@@ -1,13 +1,16 @@
 //! Eigenvectors by inverse iteration (Wielandt), where better ones are wanted.
 
 use crate::dense::{dot, dot_conjugate, norm};
-use crate::eigen::{General, normalise};
+use crate::eigen::General;
 use crate::{Dense, Field, Result, householder};
 use pulp::Arch;
 use rustarr_interface::Complex64;
 
 /// Solves at most; the first is nearly always good enough.
 const STEPS: usize = 3;
+
+/// How far, times the norm, the values given may be from the exact ones of a matrix that differs in the last digits.
+const NEAR: f64 = 1e-12;
 
 /// The least element beside the diagonal that counts.
 const TINY: f64 = 1e-150;
@@ -52,8 +55,7 @@ impl<S: General> Hessenberg<S> {
         householder::apply(reflectors, &self.factors, v.as_mut().get_mut(1.., ..))
     }
 
-    /// Replaces some columns of `v` by better eigenvectors of `A`, and their eigenvalues by what fits them best. A column that is not finite tells
-    /// nothing about its own.
+    /// Replaces some columns of `v` by better eigenvectors of `A`, and their eigenvalues by what fits them best.
     pub fn improve(
         self,
         values: &mut [Complex64],
@@ -65,25 +67,7 @@ impl<S: General> Hessenberg<S> {
         let second = |j: usize| S::PAIRED && values[j].im < 0.0;
         let which: Vec<usize> = which.iter().copied().filter(|&j| !second(j)).collect();
         let mut found = v.columns(which.iter().copied())?;
-        for (column, &j) in found.values.chunks_exact_mut(n).zip(&which) {
-            if !column.iter().all(|z| z.re.is_finite() && z.im.is_finite()) {
-                let scattered = (0..n as u64).map(|i| hash(j as u64 * n as u64 + i).into());
-                column
-                    .iter_mut()
-                    .zip(scattered)
-                    .for_each(|(z, start)| *z = start);
-                normalise(column);
-            }
-        }
-        let wide = |a: &Dense<S>| -> Result<Dense<Complex64>> {
-            let mut out = Dense::zeros(a.rows, a.cols)?;
-            out.values
-                .iter_mut()
-                .zip(&a.values)
-                .for_each(|(to, &from)| *to = from.into());
-            Ok(out)
-        };
-        let (h, factors) = (wide(&self.h)?, wide(&self.factors)?);
+        let (h, factors) = (self.h.wide()?, self.factors.wide()?);
         let reflectors = h.as_ref().get(1.., ..n - 1);
         householder::apply_adjoint(reflectors, &factors, found.as_mut().get_mut(1.., ..))?;
         let mut real = S::PAIRED.then(|| Shifted::new(&self.h)).transpose()?;
@@ -93,11 +77,11 @@ impl<S: General> Hessenberg<S> {
                 // A real eigenvalue of a real matrix has a real vector.
                 Some(real) if values[j].im == 0.0 => {
                     let mut x: Vec<S> = column.iter().map(|z| S::from(z.re)).collect();
-                    values[j] = real.improve(S::from(values[j].re), &mut x).into();
+                    values[j] = real.improve(S::from(values[j].re), &mut x, j).into();
                     column.iter_mut().zip(&x).for_each(|(z, &x)| *z = x.into());
                 }
                 _ => {
-                    let value = complex.improve(values[j], column);
+                    let value = complex.improve(values[j], column, j);
                     // The first of a pair stays that.
                     if !S::PAIRED {
                         values[j] = value;
@@ -151,27 +135,45 @@ impl<S: Field> Shifted<S> {
         })
     }
 
-    /// Replaces `x` by the best of a few steps from there, of length 1, and returns the value that fits it best.
-    fn improve(&mut self, shift: S, x: &mut [S]) -> S {
+    /// Replaces `x` by the best of a few steps from there, of length 1, and returns the value that fits it best. Where `x` has
+    /// nothing of the vector in it, steps start again from scattered numbers, other ones for each `seed`.
+    fn improve(&mut self, shift: S, x: &mut [S], seed: usize) -> S {
         Arch::new().dispatch(
             #[inline(always)]
             || {
                 self.factorise(shift);
+                let near = NEAR * self.norm;
+                let (mut value, mut least) = (shift, self.residual(x, Some(shift)).1);
+                if least.is_nan() {
+                    least = f64::INFINITY;
+                }
                 let mut next = x.to_vec();
-                let (mut value, mut least) = (shift, self.residual(x).1);
-                for _ in 0..STEPS {
-                    self.solve(&mut next);
-                    let length = norm(&next);
-                    next.iter_mut().for_each(|x| *x = x.scale(1.0 / length));
-                    let (found, error) = self.residual(&next);
-                    let much = error < least / 2.0;
-                    if error < least {
-                        x.copy_from_slice(&next);
-                        (value, least) = (found, error);
+                for _ in 0..2 {
+                    for _ in 0..STEPS {
+                        self.solve(&mut next);
+                        let length = norm(&next);
+                        next.iter_mut().for_each(|x| *x = x.scale(1.0 / length));
+                        let (mut found, mut error) = self.residual(&next, None);
+                        if (found - shift).magnitude() > near {
+                            // Another one's.
+                            (found, error) = self.residual(&next, Some(shift));
+                        }
+                        let much = error < least / 2.0;
+                        if error < least {
+                            x.copy_from_slice(&next);
+                            (value, least) = (found, error);
+                        }
+                        if !much {
+                            break;
+                        }
                     }
-                    if !much {
+                    if least <= near {
                         break;
                     }
+                    let first = (seed * next.len()) as u64;
+                    (first..)
+                        .zip(&mut next)
+                        .for_each(|(i, x)| *x = hash(i).into());
                 }
                 value
             },
@@ -231,16 +233,17 @@ impl<S: Field> Shifted<S> {
         }
     }
 
-    /// The Rayleigh quotient of a vector of length 1, and how far the two are from solving the eigenvalue problem.
+    /// A value, the Rayleigh quotient unless given, of a vector of length 1, and how far the two are from solving the
+    /// eigenvalue problem.
     #[inline(always)]
-    fn residual(&self, x: &[S]) -> (S, f64) {
+    fn residual(&self, x: &[S], value: Option<S>) -> (S, f64) {
         let n = x.len();
         let row = |i: usize| {
             let from = i.saturating_sub(1);
             dot(&self.h.values[i * n + from..][..n - from], &x[from..])
         };
         let mut product: Vec<S> = (0..n).map(row).collect();
-        let value = dot_conjugate(x, &product);
+        let value = value.unwrap_or_else(|| dot_conjugate(x, &product));
         for (p, &x) in product.iter_mut().zip(x) {
             *p -= value * x;
         }
