@@ -187,3 +187,23 @@ def test_overlapping_views_are_written_as_if_copied_first(xp):
     x = xp.asarray(square)
     x += x.T
     assert xp.asnumpy(x).tolist() == (square + square.T).tolist()
+
+
+@pytest.mark.parametrize("to", ("int64", "uint64", "int32"))
+@pytest.mark.parametrize("name", ("bool", "int8", "uint8", "int32", "uint32", "int64"))
+def test_integers_mean_the_same_after_a_conversion(name, to, xp):
+    """One fused chain converts and computes: compilers of GPU drivers know what a converted number can be."""
+    info = np.iinfo(name) if name != "bool" else None
+    values = [False, True] * 4 if info is None else [0, 1, 7, 100, info.min, info.min + 7, info.max, info.max - 7]
+    source = np.asarray(values, dtype=name)
+    converted = source.astype(to)
+    other = np.asarray([-3 if to[0] == "i" else 3, 5, 1, 7, 3, 2, 9, 4]).astype(to)
+    x, y = xp.asarray(source), xp.asarray(other)
+    for f in ("abs", "sign", "negative", "square"):
+        assert getattr(xp, f)(xp.astype(x, to)).tolist() == getattr(np, f)(converted).tolist(), f
+    positive = np.maximum(converted, 1)
+    for f in ("add", "subtract", "multiply", "floor_divide", "remainder", "less", "less_equal", "maximum", "minimum"):
+        ours, theirs = getattr(xp, f), getattr(np, f)
+        assert ours(xp.astype(x, to), y).tolist() == theirs(converted, other).tolist(), f
+        assert ours(y, xp.maximum(xp.astype(x, to), 1)).tolist() == theirs(other, positive).tolist(), f
+    assert xp.astype(xp.astype(x, to), xp.float32).tolist() == converted.astype("float32").tolist()

@@ -241,9 +241,13 @@ fn casts() -> String {
                 (_, "f16") => format!("round_f16_bits(to_f32_{from}(x))"),
                 _ if float_out => format!("to_{to}_{from}(x)"),
                 _ if float_in => format!("from_{held}_{to}(x)"),
-                // The compiler extends by the target's sign; it has to be by the source's.
-                (_, "u64") if from.starts_with('i') => "bitcast<u64>(i64(x))".to_owned(),
-                (_, "i64") if from.starts_with('u') => "bitcast<i64>(u64(x))".to_owned(),
+                // Some drivers compare what they know to be an extension with a constant wrongly, so what it is
+                // stays hidden. The compiler extends by the target's sign; it has to be by the source's.
+                (_, "i64" | "u64") if held.ends_with("32") => {
+                    let extended = if held == "i32" { "i64" } else { "u64" };
+                    format!("bitcast<{to}>({extended}(x)) ^ {to}(hidden_zero)")
+                }
+                (_, "i64" | "u64") => format!("bitcast<{to}>(x)"),
                 _ => format!("wrap_{to}({wanted}(x))"),
             };
             text += &format!("fn cast_{from}_{to}(x: {held}) -> {wanted} {{ return {body}; }}\n");

@@ -24,30 +24,28 @@ macro_rules! map2 {
         )
     };
 }
-/// A function of one or two arguments that exists in a near and a complete form.
+/// A function of one or two arguments that exists in a near and a complete form, with the test for the near one.
 macro_rules! near1 {
-    ($b:expr, $T:ty, $f:ident) => {
-        if $b.all1(
+    ($b:expr, $T:ty, $f:ident, $good:expr) => {{
+        map1!($b, x: $T => near::$f(x));
+        $b.patch1(
             #[inline(always)]
-            |x: $T| near::angle(x),
-        ) {
-            map1!($b, x: $T => near::$f(x))
-        } else {
-            map1!($b, x: $T => maths::$f(x))
-        }
-    };
+            |x: $T, _: $T| $good(x),
+            #[inline(always)]
+            |x: $T| maths::$f(x),
+        )
+    }};
 }
 macro_rules! near2 {
-    ($b:expr, $T:ty, $f:ident) => {
-        if $b.all2(
+    ($b:expr, $T:ty, $f:ident, $good:expr) => {{
+        map2!($b, x, y: $T => near::$f(x, y));
+        $b.patch2(
             #[inline(always)]
-            |x: $T, y: $T| near::quotient(x, y),
-        ) {
-            map2!($b, x, y: $T => near::$f(x, y))
-        } else {
-            map2!($b, x, y: $T => maths::$f(x, y))
-        }
-    };
+            |x: $T, y: $T, z: $T| ($good)(x, y, z),
+            #[inline(always)]
+            |x: $T, y: $T| maths::$f(x, y),
+        )
+    }};
 }
 
 /// Runs one operation over a block. `dtype` is that of the operands (for `Select` of the last two).
@@ -102,8 +100,8 @@ fn real<T: Real + Element>(op: Op, b: Block) {
         Op::Subtract => map2!(b, x, y: T => x - y),
         Op::Multiply => map2!(b, x, y: T => x * y),
         Op::Divide => map2!(b, x, y: T => x / y),
-        Op::FloorDivide => near2!(b, T, floor_divide),
-        Op::Remainder => near2!(b, T, remainder),
+        Op::FloorDivide => near2!(b, T, floor_divide, |x, y, _| near::quotient(x, y)),
+        Op::Remainder => near2!(b, T, remainder, |x, y, _| near::quotient(x, y)),
         Op::Pow => map2!(b, x, y: T => maths::pow(x, y)),
         Op::Negative => map1!(b, x: T => -x),
         Op::Positive | Op::Conj | Op::Real => copy::<T>(b),
@@ -121,11 +119,11 @@ fn real<T: Real + Element>(op: Op, b: Block) {
         Op::Log1p => map1!(b, x: T => maths::log1p(x)),
         Op::Log2 => map1!(b, x: T => maths::log2(x)),
         Op::Log10 => map1!(b, x: T => maths::log10(x)),
-        Op::LogAddExp => map2!(b, x, y: T => maths::logaddexp(x, y)),
+        Op::LogAddExp => near2!(b, T, logaddexp, near::sum),
 
-        Op::Sin => near1!(b, T, sin),
-        Op::Cos => near1!(b, T, cos),
-        Op::Tan => near1!(b, T, tan),
+        Op::Sin => near1!(b, T, sin, near::angle),
+        Op::Cos => near1!(b, T, cos, near::angle),
+        Op::Tan => near1!(b, T, tan, near::angle),
         Op::Asin => map1!(b, x: T => maths::asin(x)),
         Op::Acos => map1!(b, x: T => maths::acos(x)),
         Op::Atan => map1!(b, x: T => maths::atan(x)),

@@ -10,8 +10,8 @@ use std::slice;
 struct Map1<'a, A, R, F>(&'a [A], &'a mut [R], F);
 struct Map2<'a, A, B, R, F>(&'a [A], &'a [B], &'a mut [R], F);
 struct Map3<'a, A, B, C, R, F>(&'a [A], &'a [B], &'a [C], &'a mut [R], F);
-struct Test1<'a, A, F>(&'a [A], F);
-struct Test2<'a, A, F>(&'a [A], &'a [A], F);
+struct Patch1<'a, A, R, G, F>(&'a [A], &'a mut [R], G, F);
+struct Patch2<'a, A, R, G, F>(&'a [A], &'a [A], &'a mut [R], G, F);
 
 impl<A: Copy, R, F: Fn(A) -> R> WithSimd for Map1<'_, A, R, F> {
     type Output = ();
@@ -46,20 +46,43 @@ impl<A: Copy, B: Copy, C: Copy, R, F: Fn(A, B, C) -> R> WithSimd for Map3<'_, A,
     }
 }
 
-impl<A: Copy, F: Fn(A) -> bool> WithSimd for Test1<'_, A, F> {
-    type Output = bool;
+impl<A: Copy, R: Copy, G: Fn(A, R) -> bool, F: Fn(A) -> R> WithSimd for Patch1<'_, A, R, G, F> {
+    type Output = ();
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
-        self.0.iter().fold(true, |all, &a| all & (self.1)(a))
+    fn with_simd<S: Simd>(self, _: S) {
+        let Patch1(a, out, good, f) = self;
+        // Most blocks pass the test, which is vectorised.
+        if out
+            .iter()
+            .zip(a)
+            .fold(true, |all, (&y, &a)| all & good(a, y))
+        {
+            return;
+        }
+        for (out, &a) in out.iter_mut().zip(a) {
+            if !good(a, *out) {
+                *out = f(a);
+            }
+        }
     }
 }
 
-impl<A: Copy, F: Fn(A, A) -> bool> WithSimd for Test2<'_, A, F> {
-    type Output = bool;
+impl<A: Copy, R: Copy, G: Fn(A, A, R) -> bool, F: Fn(A, A) -> R> WithSimd
+    for Patch2<'_, A, R, G, F>
+{
+    type Output = ();
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
-        let Test2(a, b, f) = self;
-        a.iter().zip(b).fold(true, |all, (&a, &b)| all & f(a, b))
+    fn with_simd<S: Simd>(self, _: S) {
+        let Patch2(a, b, out, good, f) = self;
+        let results = out.iter().zip(a).zip(b);
+        if results.fold(true, |all, ((&y, &a), &b)| all & good(a, b, y)) {
+            return;
+        }
+        for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+            if !good(a, b, *out) {
+                *out = f(a, b);
+            }
+        }
     }
 }
 
@@ -142,16 +165,26 @@ impl Block {
         Arch::new().dispatch(Map3(a, b, c, self.out::<R>(), f));
     }
 
-    /// Whether `f` holds for every element of the first argument.
+    /// Computes with `f` the results anew for which `good` of the argument and the result does not hold.
     #[inline(always)]
-    pub(crate) fn all1<A: Copy>(self, f: impl Fn(A) -> bool) -> bool {
-        Arch::new().dispatch(Test1(self.arg::<A>(0), f))
+    pub(crate) fn patch1<A: Copy, R: Copy>(self, good: impl Fn(A, R) -> bool, f: impl Fn(A) -> R) {
+        Arch::new().dispatch(Patch1(self.arg::<A>(0), self.out::<R>(), good, f));
     }
 
-    /// Whether `f` holds for every pair of elements of the first two arguments.
+    /// The same for two arguments.
     #[inline(always)]
-    pub(crate) fn all2<A: Copy>(self, f: impl Fn(A, A) -> bool) -> bool {
-        Arch::new().dispatch(Test2(self.arg::<A>(0), self.arg::<A>(1), f))
+    pub(crate) fn patch2<A: Copy, R: Copy>(
+        self,
+        good: impl Fn(A, A, R) -> bool,
+        f: impl Fn(A, A) -> R,
+    ) {
+        Arch::new().dispatch(Patch2(
+            self.arg::<A>(0),
+            self.arg::<A>(1),
+            self.out::<R>(),
+            good,
+            f,
+        ));
     }
 }
 

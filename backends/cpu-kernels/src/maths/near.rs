@@ -1,4 +1,4 @@
-//! Branch-free forms of the five functions that cannot serve every argument so, and the predicates that say when.
+//! Branch-free forms of the six functions that cannot serve every argument so, and the predicates that say when.
 
 use super::division;
 use super::real::Real;
@@ -18,6 +18,15 @@ pub fn angle<T: Real>(x: T) -> bool {
 #[inline(always)]
 pub fn quotient<T: Real>(a: T, b: T) -> bool {
     !(((a / b).abs() >= T::INTEGRAL) & (a.abs() < T::infinity()) & (b != T::zero()))
+}
+
+/// Whether [`logaddexp`] of this module serves `x` and `y`, for which it gave `total`: a negative larger argument does not
+/// cancel with what the smaller one adds.
+#[inline(always)]
+pub fn sum<T: Real>(x: T, y: T, total: T) -> bool {
+    let (large, total) = (if x < y { y } else { x }.widen(), total.widen());
+    let margin = if T::DOUBLE { 8.0 } else { 512.0 };
+    !((large < 0.0) & (margin * total.abs() < -large))
 }
 
 /// The sine of a near [`angle`].
@@ -47,5 +56,15 @@ pub fn tan<T: Real>(x: T) -> T {
         double::tan(x.widen())
     } else {
         single::tan(x.single()) as f64
+    })
+}
+
+/// `log(e^x + e^y)` of a near [`sum`].
+#[inline(always)]
+pub fn logaddexp<T: Real>(x: T, y: T) -> T {
+    T::narrow(if T::DOUBLE {
+        double::logaddexp(x.widen(), y.widen())
+    } else {
+        single::logaddexp(x.single(), y.single()) as f64
     })
 }

@@ -178,6 +178,7 @@ pub fn log10(x: f32) -> f32 {
     special::log(x, y.mul_add(LOG10_E, k * LOG10_2) as f32)
 }
 
+/// `log(e^x + e^y)` with an error of 2^-36 of the difference between the result and the larger argument.
 #[inline(always)]
 pub fn logaddexp(x: f32, y: f32) -> f32 {
     let swap = x < y;

@@ -107,6 +107,12 @@ impl Reference {
 
     fn logaddexp(&mut self, a: &BigFloat, b: &BigFloat) -> BigFloat {
         let (large, small) = if a < b { (b, a) } else { (a, b) };
+        if large.is_negative() && large.abs() < big(1.0) {
+            // The form that does not cancel where the sum is close to 1, but for the digits that the terms share.
+            let taken = self.expm1(large);
+            let sum = self.exp(small).add(&taken, BITS, RM);
+            return self.log1p(&sum);
+        }
         let e = self.exp(&small.sub(large, BITS, RM));
         large.add(&self.log1p(&e), BITS, RM)
     }
@@ -181,6 +187,17 @@ impl Words {
         self.next() as i64 as f64 / 2f64.powi(63)
     }
 
+    /// A second argument to go with `x`: half of them of like size, some such that e^x + e^y is close to 1, else `y`.
+    fn partner(&mut self, x: f64, y: f64) -> f64 {
+        match self.next() % 8 {
+            0..4 => x * (3.0 * self.unit()),
+            4 if x < 0.0 => {
+                (-x.exp_m1()).ln() * (1.0 + self.unit() * (-60.0 * self.unit().abs()).exp2())
+            }
+            _ => y,
+        }
+    }
+
     /// A number from one of several populations: every exponent, moderate sizes, near 0, near ±1, near the zeros of
     /// the trigonometric functions, small integers and halves.
     pub fn argument(&mut self) -> f64 {
@@ -247,9 +264,8 @@ pub fn worst_f64(row: &Row, reference: &mut Reference, points: usize) -> Worst {
         i += 1;
         if x.is_nan() {
             x = words.argument();
-            // Half the pairs are of like size.
-            if row.binary && words.next() & 1 == 0 {
-                y = x * (3.0 * words.unit());
+            if row.binary {
+                y = words.partner(x, y);
             }
         }
         if !(row.domain)(x, y) || x == 0.0 || y.is_infinite() {
@@ -278,8 +294,8 @@ pub fn worst_f32(row: &Row, points: usize) -> Worst {
         } else {
             0.0
         };
-        if row.binary && words.next() & 1 == 0 {
-            y = x * (3.0 * words.unit()) as f32;
+        if row.binary {
+            y = words.partner(x as f64, y as f64) as f32;
         }
         let (wide_x, wide_y) = (x as f64, y as f64);
         if !x.is_finite() || !y.is_finite() || x == 0.0 || !(row.domain)(wide_x, wide_y) {
@@ -369,7 +385,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row!(2 hypot, |_, x, y| x.mul(x, BITS, RM).add(&y.mul(y, BITS, RM), BITS, RM).sqrt(BITS, RM), f64::hypot, |_, _| true),
         row!(2 logaddexp, Reference::logaddexp,
-            |x, y| x.max(y) + (x.min(y) - x.max(y)).exp().ln_1p(),
-            |x, y| (x - y).abs() < 1e4 && !(-0.8..=0.1).contains(&x.max(y))),
+            maths::logaddexp,
+            |x, y| (x - y).abs() < 1e4),
     ]
 }

@@ -179,6 +179,7 @@ pub fn log1p(x: f64) -> f64 {
     if x >= -1.0 { y } else { f64::NAN }
 }
 
+/// `log(e^x + e^y)` with an error of 2^-59 of the difference between the result and the larger argument.
 #[inline(always)]
 pub fn logaddexp(x: f64, y: f64) -> f64 {
     let swap = x < y;
@@ -190,9 +191,10 @@ pub fn logaddexp(x: f64, y: f64) -> f64 {
     let (k, p) = exp_dd(difference);
     let e = Dd::new(scale(p.hi, k), scale(p.lo, k));
     let head = Dd::ordered_sum(1.0, e.hi);
-    let added = log_dd(Dd::new(head.hi, head.lo + e.lo), 0.0);
-    // So small a term is its own log1p. Beside zero it is all there is.
-    let added = select(e.hi < 1e-20, e, added);
+    let added = log_fine(Dd::new(head.hi, head.lo + e.lo), 0.0);
+    // log1p of a small term is its series. It may be all there is.
+    let series = e.plus_low(-0.5 * e.hi * e.hi);
+    let added = select(e.hi < 1e-9, series, added);
     let total = Dd::sum(large, added.hi);
     let total = total.hi + (total.lo + added.lo);
     let total = if counts { total } else { large + 0.0 };

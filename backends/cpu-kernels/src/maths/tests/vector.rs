@@ -91,6 +91,11 @@ fn loops_give_the_bits_of_calls() {
     check_all!(near::tan(x), |x, _| near::angle(x));
     check_all!(near::remainder(x, y), near::quotient);
     check_all!(near::floor_divide(x, y), near::quotient);
+    check_all!(near::logaddexp(x, y), |x, y| near::sum(
+        x,
+        y,
+        near::logaddexp(x, y)
+    ));
 }
 
 /// The near forms are the complete ones where their predicates hold.
@@ -111,6 +116,10 @@ fn near_forms_agree_with_complete_ones() {
         if near::quotient(x, y) {
             assert!(agree(maths::remainder(x, y), near::remainder(x, y)));
             assert!(agree(maths::floor_divide(x, y), near::floor_divide(x, y)));
+        }
+        let total = near::logaddexp(x, y);
+        if near::sum(x, y, total) {
+            assert!(agree(maths::logaddexp(x, y), total));
         }
     }
 }
