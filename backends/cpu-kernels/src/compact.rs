@@ -108,7 +108,7 @@ mod tests {
             let ndim = rng.below(4);
             let mut shape = rng.shape(ndim, 9);
             if round % 10 == 0 {
-                shape = vec![3, affordable(50_000, 300) + rng.below(100)];
+                shape = vec![3, affordable(50_000, 50) + rng.below(100)];
             }
             // Odd bytes are true as well.
             let odds = 1 + rng.below(8);

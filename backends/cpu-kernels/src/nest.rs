@@ -368,15 +368,13 @@ pub(crate) mod tests {
         pub fn bytes(&self) -> Vec<u8> {
             let size = self.dtype.itemsize();
             let base = self.buffer.host_ptr().unwrap().as_ptr();
-            (0..self.layout.size())
-                .flat_map(|i| {
-                    // SAFETY: positions are inside the buffer.
-                    unsafe {
-                        std::slice::from_raw_parts(base.add(self.layout.position(i) * size), size)
-                    }
-                    .to_vec()
-                })
-                .collect()
+            let mut bytes = Vec::with_capacity(self.layout.size() * size);
+            for i in 0..self.layout.size() {
+                let at = self.layout.position(i) * size;
+                // SAFETY: positions are inside the buffer.
+                bytes.extend(unsafe { std::slice::from_raw_parts(base.add(at), size) });
+            }
+            bytes
         }
     }
 

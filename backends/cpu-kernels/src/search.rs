@@ -73,7 +73,7 @@ mod tests {
 
     fn check<T: Element>(mut value: impl FnMut(&mut Rng) -> T, less: impl Fn(&T, &T) -> bool) {
         let mut rng = Rng(21);
-        for round in 0..affordable(60, 4) {
+        for round in 0..affordable(60, 2) {
             let mut table: Vec<T> = (0..rng.below(40)).map(|_| value(&mut rng)).collect();
             // A plain insertion sort: shares nothing with the code under test.
             for i in 1..table.len() {
@@ -84,7 +84,7 @@ mod tests {
                 }
             }
             let shape = if round % 20 == 0 {
-                vec![affordable(10_000, 100)]
+                vec![affordable(10_000, 40)]
             } else {
                 rng.shape(round % 4, 6)
             };

@@ -12,7 +12,7 @@ use rustarr_interface::{
 
 const LENGTHS: &[usize] = match cfg!(miri) {
     false => &[0, 1, 2, 7, 63, 64, 65, 1023, 1024, 1025, 5000],
-    true => &[0, 33],
+    true => &[9],
 };
 
 fn serial() -> Host {
@@ -368,15 +368,16 @@ fn every_layout_gives_what_the_dense_one_gives() {
         &[3, 1, 50],
         &[400, 3, 2],
     ];
-    for shape in affordable(&shapes[..], &[&[], &[3, 5]]) {
+    for shape in affordable(&shapes[..], &[&[3, 2]]) {
         let n: usize = shape.iter().product();
-        for (op, dtype) in [
+        let ops = [
+            (Op::Less, DType::I16),
             (Op::Subtract, DType::F64),
             (Op::Add, DType::F32),
-            (Op::Less, DType::I16),
             (Op::BitwiseXor, DType::U8),
             (Op::Multiply, DType::C128),
-        ] {
+        ];
+        for &(op, dtype) in &ops[..affordable(5, 1)] {
             let program = program1(op, dtype);
             let mut rng = Rng(n as u64 + 77);
             for (a_name, a_layout) in layouts(shape) {
@@ -444,7 +445,7 @@ fn casts_convert_as_scalars_do() {
     for from in DType::ALL {
         for to in DType::ALL {
             let program = Program::copy(from, to);
-            for &n in affordable(&[1, 65, 1025][..], &[33]) {
+            for &n in affordable(&[1, 65, 1025][..], &[9]) {
                 let mut rng = Rng(n as u64 * 7 + from as u64);
                 let values = rng.scalars(from, n);
                 let line = Layout::contiguous(&[n]);

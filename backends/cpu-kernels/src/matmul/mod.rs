@@ -313,8 +313,9 @@ mod tests {
 
     fn shapes(rng: &mut Rng, round: usize) -> (Vec<usize>, [usize; 3]) {
         match round {
-            // Several tiles and what is left of them, for Miri.
-            40 if cfg!(miri) => (vec![], [37, 9, 35]),
+            // For Miri a small one, and one that is cut and no multiple of a tile.
+            0 if cfg!(miri) => (vec![2], [3, 2, 3]),
+            1 if cfg!(miri) => (vec![], [17, 6, 11]),
             0..40 => {
                 let ndim = rng.below(3);
                 (rng.shape(ndim, 4), [0; 3].map(|_| rng.below(13)))
@@ -346,7 +347,7 @@ mod tests {
         close: impl Fn(T, S, usize) -> bool,
     ) {
         let mut rng = Rng(seed);
-        for round in affordable(0..77, 36..41) {
+        for round in 0..affordable(77, 2) {
             let (batch, [m, k, n]) = shapes(&mut rng, round);
             let shape = |r: usize, c: usize| [&batch[..], &[r, c]].concat();
             let (a, b) = (
