@@ -232,7 +232,8 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--seed", type=int, help="seed of the random examples")
     found.add_argument("--select", help="run the tests whose names match only (pytest -k)")
     found.add_argument("--report", type=Path, default=ROOT / "build" / "array-api", help="folder of the reports")
-    found.add_argument("--docs", action="store_true", help=f"write {DOCUMENT.relative_to(ROOT)} from the reports in the folder")
+    document = DOCUMENT.relative_to(ROOT)
+    found.add_argument("--docs", action="store_true", help=f"write {document} from the reports in the folder")
     return found
 
 

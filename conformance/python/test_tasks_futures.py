@@ -9,10 +9,12 @@ import threading
 import time
 import traceback
 import weakref
+from functools import partial
 
+import numpy as np
 import pytest
 from rustarr import tasks
-from rustarr.tasks import DependencyError, Runtime, current, delayed, submit, task_submit
+from rustarr.tasks import DeadlockError, DependencyError, Runtime, current, delayed, submit, task_submit, trace
 
 pytestmark = pytest.mark.usefixtures("time_limit")
 
@@ -80,7 +82,7 @@ def test_an_empty_name_is_a_name():
     "options",
     [
         {"nmae": "x"}, {"priority": "high"}, {"priority": 1.5}, {"name": 3}, {"color": 1.0}, {"flops": "many"},
-        {"perfmodel": 1}, {"sizebase": "n"}, {"sizebase": -1},
+        {"perfmodel": 1}, {"sizebase": "n"}, {"sizebase": -1}, {"synchronous": "no"}, {"ret_future": None},
     ],
     ids=str,
 )  # fmt: skip
@@ -89,6 +91,26 @@ def test_bad_options(options):
         task_submit(**options)
     with pytest.raises(TypeError, match=next(iter(options))):
         delayed(**options)(add)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"flops": -1}, {"flops": float("nan")}, {"flops": float("inf")}, {"color": -1}, {"color": 1 << 24},
+        {"color": "#ff"}, {"color": ""}, {"color": 'red"\n'},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_values_of_options(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        task_submit(**options)
+
+
+def test_numbers_of_numpy_are_numbers():
+    options = {"priority": np.int64(3), "sizebase": np.int32(5), "flops": np.float32(2), "color": np.uint8(255)}
+    with trace() as recorded:
+        assert task_submit(**options, perfmodel="numbers", synchronous=np.int8(1))(add, 1, 2).result(60) == 3
+    assert recorded.records[0].size == 5 and 'fillcolor="#0000ff"' in recorded.to_dot()
 
 
 def test_without_a_future():
@@ -110,11 +132,21 @@ def test_functions_by_name():
     assert submit("math.log10", 100).result(60) == 2
     assert submit("len", [1, 2]).result(60) == 2
     assert submit("collections.OrderedDict.fromkeys", "ab").result(60) == {"a": None, "b": None}
-    for name in ("math.log11", "no_such_module.f", "no_such_function", ""):
+    assert submit("str.upper", "a").result(60) == "A"
+    for name in ("math.log11", "no_such_module.f", "no_such_function", "str.f", "", ".", "..", "os..path", ".sep"):
         with pytest.raises(ValueError, match="there is no function"):
             submit(name, 1)
     with pytest.raises(TypeError, match="neither a function"):
         submit(3)
+
+
+def test_parameters_may_be_called_anything():
+    def named(self, func, runtime, task, options):
+        return self + func + runtime + task + options
+
+    numbers = {"self": 1, "func": 2, "runtime": 3, "task": 4, "options": 5}
+    for call in (partial(submit, named), partial(task_submit(), named), delayed(named)):
+        assert call(**numbers).result(60) == 15
 
 
 def test_callables_of_every_kind():
@@ -130,6 +162,8 @@ def test_callables_of_every_kind():
     assert submit(Adder(), 1, 2).result(60) == 3
     assert submit(Adder().method, 1).result(60) == 2
     assert submit(functools.partial(add, 1), 5).result(60) == 6
+    named = submit(functools.partial(add, submit(add, 1), b=2))
+    assert named.result(60) == 3 and named.name == "add"
     assert submit(lambda *args, **kwargs: (args, kwargs), 1, x=2).result(60) == ((1,), {"x": 2})
     assert submit(math.sqrt, 4).result(60) == 2
 
@@ -167,6 +201,17 @@ def test_futures_as_arguments_do_not_block_the_caller(gate):
     assert not second.done() and not first.done()
     gate.opened.set()
     assert second.result(60) == ("opened", ["opened", {"k": "opened"}, ("opened", 1)])
+
+
+def test_a_list_that_gets_its_own_tasks_future():
+    first = concurrent.futures.Future()
+    inputs = [first]
+    future = submit(len, inputs)
+    inputs.append(future)
+    first.set_result(1)
+    with pytest.raises(DeadlockError):
+        future.result(60)
+    assert submit(add, 1).result(60) == 1
 
 
 def test_a_chain_of_many():
@@ -377,6 +422,41 @@ def test_awaiting():
         return total, many, await asyncio.wait_for(submit(add, 4), 60)
 
     assert asyncio.run(main()) == (3, list(range(50)), 4)
+
+
+def test_one_future_in_several_loops(gate):
+    future = submit(gate)
+    results = []
+
+    async def main():
+        return await future
+
+    threads = [threading.Thread(target=lambda: results.append(asyncio.run(main()))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    gate.opened.set()
+    for thread in threads:
+        thread.join(60)
+    assert results == ["opened"] * 3 and asyncio.run(main()) == "opened"
+
+
+@pytest.mark.parametrize("error", [StopIteration, SystemExit, asyncio.CancelledError, concurrent.futures.TimeoutError])
+def test_awaiting_ends_whatever_was_raised(error):
+    def fail():
+        raise error("odd")
+
+    async def main():
+        await asyncio.wait([asyncio.ensure_future(wrapped())], timeout=60)
+
+    async def wrapped():
+        # A coroutine cannot raise StopIteration: it comes as RuntimeError.
+        with pytest.raises((error, RuntimeError)):
+            await submit(fail)
+        seen.append(error)
+
+    seen = []
+    asyncio.run(main())
+    assert seen == [error]
 
 
 def test_a_waiting_coroutine_can_be_cancelled(gate):

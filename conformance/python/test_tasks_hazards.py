@@ -1,5 +1,6 @@
 """Tasks on shared arrays: their order, declared access, and who waits for whom outside."""
 
+import functools
 import threading
 import time
 
@@ -278,6 +279,46 @@ def test_a_declared_numpy_argument_comes_as_a_view_that_cannot_be_written():
     assert x.flags.writeable
 
 
+def test_a_write_to_a_declared_numpy_argument_names_it():
+    @access(rows="R")
+    def write(rows, other):
+        other[0] = 1
+        rows[0] = 1
+
+    with pytest.raises(ValueError, match="read-only") as caught:
+        submit(write, np.ones(2), np.ones(2)).result(60)
+    assert "'rows'" in caught.value.__notes__[0] and "'other'" not in caught.value.__notes__[0]
+
+
+@both
+def test_arrays_in_a_partial_are_arguments(zeros):
+    @access(x="R")
+    def look(x, y):
+        with pytest.raises(ValueError, match="read-only"):
+            x[0] = 1
+        return float(x[0])
+
+    def fill(x, value):
+        time.sleep(0.05)
+        x[...] = value
+
+    x = zeros(3)
+    submit(functools.partial(fill, x), 2)
+    assert submit(functools.partial(look, y=0), x).result(60) == 2
+    assert submit(functools.partial(look, x, 0)).result(60) == 2
+
+
+def test_a_delayed_function_can_be_declared():
+    @access(a="R")
+    @delayed
+    def write(a):
+        a[0] = 1
+
+    x = xp.ones(2)
+    with pytest.raises(ValueError, match='argument "a" was declared'):
+        write(x).result(60)
+
+
 def test_declarations_that_make_no_sense():
     def function(a):
         pass
@@ -290,6 +331,10 @@ def test_declarations_that_make_no_sense():
         delayed(a="r")(function)
     with pytest.raises(TypeError, match="no parameter 'b'"):
         delayed(b="R")(function)
+    with pytest.raises(TypeError, match="no parameter 'b'"):
+        access(b="R")(functools.partial(function))
+    with pytest.raises(TypeError, match="cannot be declared"):
+        access(obj="R")(len)
 
 
 def test_whoever_looks_from_outside_waits_for_the_writer():

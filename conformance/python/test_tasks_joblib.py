@@ -1,5 +1,6 @@
 """joblib's programs, scikit-learn's among them, run on rustarr's tasks."""
 
+import os
 import subprocess
 import sys
 from math import sqrt
@@ -63,6 +64,19 @@ def test_options_of_tasks():
     assert {record.name for record in trace.records} == {"named"}
     with pytest.raises(TypeError, match="colour"), joblib.parallel_config(backend="rustarr", colour="red"):
         pass
+
+
+def nested(i):
+    with joblib.parallel_config(n_jobs=2):
+        return os.getpid(), sum(joblib.Parallel()(joblib.delayed(pow)(i, k) for k in range(4)))
+
+
+def test_loops_in_processes():
+    with joblib.parallel_config(backend="rustarr", n_jobs=2, where="process"):
+        assert joblib.Parallel()(joblib.delayed(sqrt)(i) for i in range(100)) == ROOTS
+        got = joblib.Parallel()(joblib.delayed(nested)(i) for i in range(4))
+    assert [total for _, total in got] == [sum(i**k for k in range(4)) for i in range(4)]
+    assert os.getpid() not in {pid for pid, _ in got}
 
 
 def test_shared_memory_is_what_threads_have():

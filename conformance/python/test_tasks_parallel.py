@@ -131,9 +131,77 @@ def test_calls_of_joblib_and_futures_of_tasks():
     assert Parallel(n_jobs=2)(calls) == [1.0, 2.0, 3.0]
 
 
+@pytest.mark.parametrize("mode", ["normal", "future"])
+def test_the_other_delayed_gives_the_same(n_jobs, mode):
+    def outcome(calls):
+        result = tasks.Parallel(n_jobs=n_jobs, mode=mode)(calls)
+        return result.result(60) if mode == "future" else result
+
+    for kind in (iter, list):
+        assert outcome(kind(tasks.delayed(log10)(p) for p in POWERS)) == LOGARITHMS
+        pairs = kind(tasks.delayed(divmod)(i, 3) for i in range(5))
+        assert outcome(pairs) == [divmod(i, 3) for i in range(5)]
+    same = tasks.submit(log10, 100)
+    assert outcome([same, delayed(log10)(10), same, same]) == [2.0, 1.0, 2.0, 2.0]
+    a, b = np.arange(10), np.arange(10, 20)
+    want = (a * b).tolist()
+    assert outcome(tasks.delayed(multiply)(a, b)) == want == a.tolist()
+    assert outcome(tasks.delayed(max)(1, 2)) == [2]
+
+
+@pytest.mark.parametrize("mode", ["normal", "future"])
+def test_errors_of_the_other_delayed(mode):
+    def outcome(calls):
+        result = tasks.Parallel(n_jobs=2, mode=mode)(calls)
+        return result.result(60) if mode == "future" else result
+
+    @tasks.delayed
+    def invert(i):
+        begun.append(i)
+        return 1 / (i - 3)
+
+    begun = []
+    with pytest.raises(ZeroDivisionError) as caught:
+        outcome(invert(i) for i in range(1000))
+    assert caught.value.__notes__ == ["in call 3 of Parallel, to invert"]
+    assert caught.traceback[-1].name == "invert" and len(begun) < 20
+    with pytest.raises(ZeroDivisionError):
+        outcome(invert(3))
+
+
+def test_the_other_delayed_is_taken_as_the_tasks_progress():
+    taken = itertools.count()
+    release = threading.Event()
+
+    def calls():
+        for _ in range(100):
+            next(taken)
+            yield tasks.delayed(release.wait)(60)
+
+    with tasks.Runtime(["cpu-serial"] * 3):
+        future = tasks.Parallel(n_jobs=2, mode="future")(calls())
+        time.sleep(0.1)
+        assert next(taken) == 2
+        release.set()
+        assert future.result(60) == [True] * 100
+
+
+def test_loops_of_the_other_delayed_inside_a_task():
+    def inner(i):
+        return sum(tasks.Parallel(n_jobs=2)(tasks.delayed(pow)(i, k) for k in range(4)))
+
+    with tasks.Runtime(["cpu-serial"]):
+        assert tasks.Parallel(n_jobs=2)(tasks.delayed(inner)(i) for i in range(6)) == [
+            sum(i**k for k in range(4)) for i in range(6)
+        ]
+
+
 def test_what_is_no_call_is_named():
     with pytest.raises(TypeError, match=r"item 2 is a float.*delayed\(function\)\(arguments\)"):
         Parallel(n_jobs=1)([delayed(log10)(1), delayed(log10)(1), log10(1)])
+    for no_calls in (3, None, log10, delayed(log10)):
+        with pytest.raises(TypeError, match=r"no iterable of calls.*delayed\(function\)\(arguments\)"):
+            Parallel()(no_calls)
     with pytest.raises(TypeError, match="cannot be called"):
         delayed(3)
 
@@ -207,6 +275,8 @@ def test_wrong_options_are_told_at_once():
         Parallel(mode="later")
     with pytest.raises(TypeError, match="colour"):
         Parallel(colour="red")
+    with pytest.raises(TypeError, match="ret_future"):
+        Parallel(ret_future=False)
 
 
 def test_no_more_tasks_than_jobs_at_a_time():
@@ -274,6 +344,18 @@ def test_exceptions_name_the_call_and_end_the_loop():
     count = len(begun)
     time.sleep(0.1)
     assert count == len(begun) < 20  # nothing of it runs on
+
+
+def test_exceptions_of_calls_with_arrays_name_them_too(cpu):
+    def fail(part):
+        raise KeyError(len(part))
+
+    with pytest.raises(KeyError) as caught:
+        Parallel(n_jobs=2)([delayed(log10)(1), delayed(fail)(cpu.ones(3))])
+    assert caught.value.__notes__ == ["in call 1 of Parallel, to fail"]
+    with pytest.raises(KeyError) as caught:
+        Parallel(n_jobs=1)(delayed(fail)(np.ones(4)))
+    assert caught.value.__notes__ == ["in the elements from 0 to 4 of Parallel, to fail"]
 
 
 def test_an_iterable_that_fails():

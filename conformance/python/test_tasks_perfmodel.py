@@ -168,6 +168,39 @@ def test_a_damaged_file_is_kept_aside(models, tmp_path):
     assert PerfModels(tmp_path).estimate("f", "cpu", 1).seconds == 4.0
 
 
+@pytest.mark.parametrize(
+    "size, entry",
+    [
+        ("1", {"samples": 1e400}), ("1", {"samples": 0}), ("1", {"mean": -1}), ("1", {"mean": float("nan")}),
+        ("1", {"deviation": -1}), ("-1", {}), ("x", {}), ("1", {"flops": "many"}), ("1", {"flops": -1}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_have_been_measured_is_damage(models, tmp_path, size, entry):
+    models.directory.mkdir(parents=True)
+    whole = {"samples": 1, "mean": 1.0, "deviation": 0.0, "flops": 1.0}
+    content = {"model": "f", "workers": {"cpu": {"1": whole, size: {**whole, **entry}}}}
+    models.path("f").write_text(json.dumps(content))
+    with pytest.warns(RuntimeWarning, match="cannot be read"):
+        assert models.estimate("f", "cpu", 1) is None
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", '{"model": "f"}', '{"workers": 3, "model": "f"}', "[" * 100_000])
+def test_what_is_no_model_is_damage(models, text):
+    models.directory.mkdir(parents=True)
+    models.path("f").write_text(text)
+    with pytest.warns(RuntimeWarning, match="cannot be read"):
+        assert models.estimate("f", "cpu", 1) is None
+
+
+def test_a_folder_that_cannot_be_written_costs_the_measurements_only(tmp_path):
+    (tmp_path / "file").write_text("")
+    program = "from rustarr.tasks import task_submit; print(task_submit(perfmodel='f')(abs, -3).result())"
+    variables = {**os.environ, "RUSTARR_PERF_DIR": str(tmp_path / "file")}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=variables, timeout=120)
+    assert (run.returncode, run.stdout) == (0, "3\n") and "models were not saved" in run.stderr
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_child_does_not_save_what_its_parent_measured(models, tmp_path):
     models.record("f", "cpu", 1, 1.0)
@@ -235,6 +268,8 @@ def test_the_command_lists_shows_draws_and_removes(tmp_path):
     assert shown.returncode == 0 and len([line for line in shown.stdout.splitlines() if "cpu-serial" in line]) == 3
     drawn = command("tasks", "perfmodels", "log list", "--plot", "out.png", **run)
     assert drawn.returncode == 0 and (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+    refused = command("tasks", "perfmodels", "log list", "--plot", "out.xyz", **run)
+    assert refused.returncode == 1 and "xyz" in refused.stderr and "Traceback" not in refused.stderr
     assert command("tasks", "perfmodels", "log list", "--remove", **run).returncode == 0
     gone = command("tasks", "perfmodels", "log list", **run)
     assert gone.returncode == 1 and "no model 'log list'" in gone.stderr

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rustarr
-from rustarr.tasks import _segments
+from rustarr.tasks import Runtime, _segments, delayed, submit
 from rustarr.tasks._cpus import usable_cpus
+from rustarr.tasks.parallel import Parallel
+from rustarr.tasks.parallel import delayed as note
 from rustarr.tasks.process import ProcessPool, WorkerDiedError
 
 LARGE = 200_000
@@ -79,6 +81,21 @@ def quit_interpreter():
 
 def threads_setting():
     return os.environ["RUSTARR_NUM_THREADS"]
+
+
+@delayed
+def plus(x):
+    return x + 1
+
+
+class Holder:
+    @delayed
+    def plus(self, x):
+        return x + 1
+
+
+def with_namespace(x, xp):
+    return x, xp is not None and float(xp.sum(xp.ones(x))) == x
 
 
 @pytest.fixture(scope="module")
@@ -154,14 +171,29 @@ def test_versions_are_told_by_bits(pool, one, other):
     assert back.tobytes() == a.tobytes()
 
 
-def test_arguments_are_read_only_and_results_are_ones_own(pool):
-    a = np.zeros(LARGE)
-    with pytest.raises(ValueError, match="read-only"):
-        pool.submit(increment, (a,)).result(60)
+@pytest.mark.parametrize("size", [3, LARGE])
+def test_arguments_are_read_only_and_results_are_ones_own(pool, size):
+    a = np.zeros(size)
+    for array in (a, rustarr.namespace("cpu-serial").zeros(size), np.array([1, None])):
+        with pytest.raises(ValueError, match="read-only"):
+            pool.submit(increment, (array,)).result(60)
     assert pool.submit(describe, (a,)).result(60) == ("numpy", a.dtype, a.shape, False)
     result = pool.submit(add, (a, 1.0)).result(60)
     result += 1
     assert result.max() == 2 and a.max() == 0
+
+
+def test_delayed_functions_go_by_their_names(pool):
+    assert plus.__wrapped__ is not plus and pool.submit(plus.__wrapped__, (1,)).result(60) == 2
+    assert pool.submit(Holder.plus.__wrapped__, (Holder(), 1)).result(60) == 2
+    with Runtime(processes=1):
+        assert plus(1).result(60) == submit(plus, 1).result(60) == Holder().plus(1).result(60) == 2
+        assert Parallel(n_jobs=2)(note(plus)(i) for i in range(3)) == [1, 2, 3]
+
+
+def test_functions_get_a_namespace(pool):
+    assert pool.submit(with_namespace, (3,)).result(60) == (3, True)
+    assert pool.submit(with_namespace, (3,), {"xp": None}).result(60) == (3, False)
 
 
 @pytest.mark.parametrize("size", [3, LARGE])
@@ -365,6 +397,34 @@ def test_exit_finishes_what_was_submitted(tmp_path):
     assert not any(os.path.exists(folder) for folder in lines[0].split()[1:])
 
 
+# The script's module forgets its file when the script has ended: here exactly between the start of a worker and what
+# the worker is told of the script.
+FORGOTTEN = """
+import sys, threading, time
+import multiprocessing.spawn as spawn
+def work(i):
+    return i
+def prepare(name, before=spawn.get_preparation_data):
+    if not starting.is_set():
+        starting.set()
+        while "__file__" in sys.modules["__main__"].__dict__:
+            time.sleep(0.01)
+    return before(name)
+starting = threading.Event()
+if __name__ == "__main__":
+    from rustarr.tasks import Runtime
+    spawn.get_preparation_data = prepare
+    runtime = Runtime(processes=1)
+    runtime.submit(work, 7).add_done_callback(lambda f: print(f.exception() or f.result(), flush=True))
+    starting.wait(60)
+"""
+
+
+def test_a_script_that_ends_while_a_worker_starts(tmp_path):
+    out, err = script(tmp_path, FORGOTTEN).communicate(timeout=120)
+    assert out == "7\n" and not err, out + err
+
+
 UNGUARDED = """
 from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.process import ProcessPool
@@ -423,8 +483,7 @@ def alive(pid):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 def test_a_killed_parent_leaves_no_processes_and_its_files_are_swept(tmp_path):
-    program = WAITING.replace("1000", "0.2")
-    process = script(tmp_path, program)
+    process = script(tmp_path, WAITING)
     folders = process.stdout.readline().split()[1:]
     pids = list(map(int, process.stdout.readline().split()[1:]))
     process.kill()

@@ -1,5 +1,6 @@
 """Workers as contexts, schedulers, tasks that wait for tasks, and the life of a runtime."""
 
+import asyncio
 import concurrent.futures
 import os
 import random
@@ -366,6 +367,71 @@ def test_every_way_of_waiting_gives_up_the_worker():
             return float(x[0])
 
         assert submit(outside).result(60) == 3.0, "a gate is a way of waiting too"
+
+
+def test_event_loops_in_tasks_give_up_the_worker():
+    def loop(count):
+        async def main():
+            first = asyncio.ensure_future(one(count))
+            return await asyncio.gather(*(one(i) for i in range(count))), await first, submit(int).result(60)
+
+        async def one(i):
+            # The worker is free until the last of the coroutines goes on.
+            return await submit(max, i, await submit(abs, -i))
+
+        return asyncio.run(main())
+
+    with Runtime(["cpu-serial"]) as runtime:
+        assert submit(loop, 20).result(60) == ([*range(20)], 20, 0)
+        futures = [submit(loop, i) for i in range(10)]
+        assert [f.result(60)[1] for f in futures] == [*range(10)]
+        assert len(runtime._threads) < 20
+
+
+def test_a_coroutine_that_is_left_in_a_wait_does_not_keep_the_worker():
+    left = []
+
+    def abandon():
+        loop = asyncio.new_event_loop()
+
+        async def wait():
+            await submit(opened.wait)
+
+        left.append((loop, loop.create_task(wait())))
+        loop.call_later(0.05, loop.stop)
+        loop.run_forever()
+
+    opened = threading.Event()
+    with Runtime(["cpu-serial"]):
+        future = submit(abandon)
+        threading.Timer(0.2, opened.set).start()
+        future.result(60)
+        assert submit(int).result(60) == 0
+        loop, task = left.pop()
+        task.cancel()
+        loop.run_until_complete(asyncio.wait([task]))
+        loop.close()
+        assert submit(int).result(60) == 0
+
+
+def test_coroutines_that_would_wait_for_ever():
+    known = {}
+
+    def loop():
+        async def main():
+            while "self" not in known:
+                await asyncio.sleep(0.001)
+            results = await asyncio.gather(submit(int), asyncio.ensure_future(own()), return_exceptions=True)
+            return [type(result) for result in results]
+
+        async def own():
+            return await known["self"]
+
+        return asyncio.run(main())
+
+    with Runtime(["cpu-serial"]):
+        known["self"] = submit(loop)
+        assert known["self"].result(60) == [int, DeadlockError]
 
 
 def test_a_deep_chain_of_waits():

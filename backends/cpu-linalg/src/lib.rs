@@ -1,16 +1,23 @@
-//! Dense linear algebra of one matrix on one thread: what the CPU kernels take from faer.
+//! Dense linear algebra on one thread: of one matrix, by faer's kernels and methods of our own where those lose digits, and
+//! of several small matrices together.
 //!
 //! A crate of its own, because it holds faer's generic code: here it is compiled once, for the types that the kernels
 //! use, and not again with each change of a kernel. Only faer's functions that take their parallelism and their memory as
 //! arguments are called, never those that read a setting of the process.
 
+mod bidiagonal;
 mod dense;
+mod divide;
 mod eigen;
 mod factor;
 mod gemm;
+mod householder;
 mod inverse_iteration;
 mod lu;
+mod secular;
 mod singular;
+pub mod small;
+mod tridiagonal;
 
 pub use dense::{Dense, Field};
 pub use eigen::Pairs;
@@ -41,6 +48,9 @@ pub type Result<T> = std::result::Result<T, Failure>;
 
 /// The routines, for `f64` and `Complex64`.
 pub trait Routines: Field {
+    /// Elements of several small matrices.
+    type Small: small::Vector<Element = Self>;
+
     /// The factorisation `P A = L U` of a square matrix with partial pivoting.
     ///
     /// # Errors
@@ -86,7 +96,8 @@ pub trait Routines: Field {
 }
 
 macro_rules! routines {
-    ($($t:ty => $eig:path),*) => { $(impl Routines for $t {
+    ($($t:ty, $small:ty;)*) => { $(impl Routines for $t {
+        type Small = $small;
         fn lu(a: Dense<Self>) -> Result<Lu<Self>> {
             lu::factorise(a)
         }
@@ -106,11 +117,11 @@ macro_rules! routines {
             eigen::hermitian(a, vectors)
         }
         fn eig(a: Dense<Self>, vectors: bool) -> Result<Pairs> {
-            eigen::general(a, vectors, $eig)
+            eigen::general(a, vectors)
         }
     })* };
 }
-routines!(f64 => eigen::real, Complex64 => eigen::complex);
+routines!(f64, small::Real; Complex64, small::Complex;);
 
 /// Runs `f` with the working memory that a faer function needs.
 fn stack<R>(need: StackReq, f: impl FnOnce(&mut MemStack) -> R) -> Result<R> {

@@ -1,9 +1,8 @@
 //! Singular values and vectors.
 
-use crate::{Dense, Failure, Field, Result, stack};
+use crate::{Dense, Failure, Field, Result, bidiagonal, householder, stack};
 use faer::Par;
-use faer::diag::DiagMut;
-use faer::linalg::svd::{ComputeSvdVectors, svd as decompose, svd_scratch};
+use faer::linalg::svd::bidiag;
 
 /// Which singular vectors are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,32 +26,105 @@ pub struct Svd<S> {
     pub v: Dense<S>,
 }
 
+/// Where a matrix is longer than this many times its width, its `R` is decomposed instead.
+const LONG: f64 = 11.0 / 6.0;
+
 pub(crate) fn svd<S: Field>(mut a: Dense<S>, vectors: Vectors) -> Result<Svd<S>> {
     let scale = a.normalise()?;
-    let size = a.rows.min(a.cols);
-    let (compute, width): (_, fn(usize, usize) -> usize) = match vectors {
-        Vectors::No => (ComputeSvdVectors::No, |_, _| 0),
-        Vectors::Thin => (ComputeSvdVectors::Thin, |_, size| size),
-        Vectors::Full => (ComputeSvdVectors::Full, |n, _| n),
-    };
-    let mut u = Dense::identity(a.rows, width(a.rows, size))?;
-    let mut v = Dense::identity(a.cols, width(a.cols, size))?;
-    let mut values = vec![S::default(); size];
-    if size > 0 {
-        let wanted = vectors != Vectors::No;
-        let params = Default::default();
-        let need = svd_scratch::<S>(a.rows, a.cols, compute, compute, Par::Seq, params);
-        let done = stack(need, |stack| {
-            let values = DiagMut::from_slice_mut(&mut values);
-            let (u, v) = (wanted.then(|| u.as_mut()), wanted.then(|| v.as_mut()));
-            decompose(a.as_ref(), values, u, v, Par::Seq, stack, params)
-        })?;
-        done.map_err(|_| Failure::Diverges)?;
+    let wide = a.rows < a.cols;
+    if wide {
+        a = a.adjoint()?;
     }
-    let values: Vec<f64> = values.into_iter().map(Field::real).collect();
-    if !values.iter().all(|v| v.is_finite()) {
+    let mut out = tall(a, vectors)?;
+    if !out.values.iter().all(|v| v.is_finite()) {
         return Err(Failure::Diverges);
     }
-    let values = values.into_iter().map(|v| scale.times(v)).collect();
+    if wide {
+        std::mem::swap(&mut out.u, &mut out.v);
+    }
+    out.values.iter_mut().for_each(|v| *v = scale.times(*v));
+    Ok(out)
+}
+
+fn tall<S: Field>(mut a: Dense<S>, vectors: Vectors) -> Result<Svd<S>> {
+    let (m, n) = (a.rows, a.cols);
+    let width = match vectors {
+        Vectors::No => 0,
+        Vectors::Thin => n,
+        Vectors::Full => m,
+    };
+    if n == 0 {
+        let (u, v) = (Dense::identity(m, width)?, Dense::zeros(0, 0)?);
+        return Ok(Svd {
+            u,
+            values: Vec::new(),
+            v,
+        });
+    }
+    if m as f64 <= LONG * n as f64 {
+        return bidiagonalise(a, width);
+    }
+    let factors = householder::qr(&mut a)?;
+    let mut r = Dense::zeros(n, n)?;
+    for (to, from) in r.values.chunks_exact_mut(n).zip(a.values.chunks_exact(m)) {
+        to.copy_from_slice(&from[..n]);
+    }
+    r.keep_upper_triangle();
+    let mut out = bidiagonalise(r, width.min(n))?;
+    if width > 0 {
+        out.u = out.u.embedded(m, width)?;
+        householder::apply(a.as_ref(), &factors, out.u.as_mut())?;
+    }
+    Ok(out)
+}
+
+/// By way of a bidiagonal matrix, with this many left vectors.
+fn bidiagonalise<S: Field>(mut a: Dense<S>, width: usize) -> Result<Svd<S>> {
+    let (m, n) = (a.rows, a.cols);
+    let mut left = householder::factors(m, n, n)?;
+    let mut right = householder::factors(m, n, n.saturating_sub(1))?;
+    let need = bidiag::bidiag_in_place_scratch::<S>(m, n, Par::Seq, Default::default());
+    stack(need, |stack| {
+        bidiag::bidiag_in_place(
+            a.as_mut(),
+            left.as_mut(),
+            right.as_mut(),
+            Par::Seq,
+            stack,
+            Default::default(),
+        );
+    })?;
+    // The elements become real and positive by factors of the rows and columns.
+    let (mut diagonal, mut above) = (vec![0.0; n], vec![0.0; n.saturating_sub(1)]);
+    let (mut rows, mut columns) = (vec![S::ONE; n], vec![S::ONE; n]);
+    for i in 0..n {
+        let element = a.at(i, i) * columns[i];
+        diagonal[i] = element.magnitude();
+        rows[i] = element.direction();
+        if i + 1 < n {
+            let element = rows[i].conjugate() * a.at(i, i + 1);
+            above[i] = element.magnitude();
+            columns[i + 1] = element.direction().conjugate();
+        }
+    }
+    let (values, bases) = bidiagonal::singular(&diagonal, &above, width > 0)?;
+    let Some([u, v]) = bases else {
+        let (u, v) = (Dense::zeros(m, 0)?, Dense::zeros(n, 0)?);
+        return Ok(Svd { u, values, v });
+    };
+    let mut u = Dense::with_rows(&u, &rows)?.embedded(m, width)?;
+    let mut v = Dense::with_rows(&v, &columns)?;
+    householder::apply(a.as_ref(), &left, u.as_mut())?;
+    if n > 1 {
+        // The right reflectors lie in rows; they are applied as columns.
+        for j in 1..n {
+            for i in 0..j {
+                *a.at_mut(j, i) = a.at(i, j).conjugate();
+            }
+        }
+        right.values.iter_mut().for_each(|v| *v = v.conjugate());
+        let reflectors = a.as_ref().submatrix(1, 0, n - 1, n - 1);
+        householder::apply(reflectors, &right, v.as_mut().subrows_mut(1, n - 1))?;
+    }
     Ok(Svd { u, values, v })
 }

@@ -72,7 +72,11 @@ def main(arguments: list[str] | None = None) -> int:
     if options.remove:
         models.remove(options.model)
     elif options.plot:
-        print(models.plot(options.model, path=options.plot))
+        try:
+            print(models.plot(options.model, path=options.plot))
+        except (ImportError, OSError, ValueError) as error:
+            print(error, file=sys.stderr)
+            return 1
     else:
         print(show_model(models, options.model))
     return 0

@@ -2,9 +2,16 @@
 
 use crate::nest::{Nest, Raw, spread};
 use crate::par::Par;
+use rustarr_cpu_linalg::small::{LANES, Mask, Room, SIZE, Vector};
 use rustarr_cpu_linalg::{self as cpu, Dense, Failure, Field, Routines};
 use rustarr_interface::{Complex32, Complex64, Element, Error, Layout, Operand, Result, Strides};
 use smallvec::SmallVec;
+
+/// Elements of several small matrices.
+pub(super) type Small<T> = <<T as Stored>::Field as Routines>::Small;
+
+/// Working memory for two of their matrices.
+pub(super) type Rooms<T> = [Room<Small<T>>; 2];
 
 /// A stored dtype, and the types that its routines compute in and answer with.
 pub(super) trait Stored: Element {
@@ -89,6 +96,11 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// How many members there are.
+    pub fn count(&self) -> usize {
+        self.nest.size()
+    }
+
     /// Runs `f` for every member of the batch.
     pub fn each(&self, f: impl Fn(&Item<'_, 'a>) -> Result<()> + Sync) -> Result<()> {
         let count = self.nest.size();
@@ -114,12 +126,173 @@ impl<'a> Batch<'a> {
         )
     }
 
+    /// Runs `together` with working memory for groups of members, and `alone` for the members that it has not done.
+    pub fn each_group<T: Stored>(
+        &self,
+        together: impl Fn(&Group<'_, 'a>, &mut Rooms<T>) -> Result<Mask> + Sync,
+        alone: impl Fn(&Item<'_, 'a>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let count = self.nest.size();
+        let elements: usize = self.dims(0).iter().map(|d| d.0).product();
+        let block = (8192 / elements.max(1)).max(LANES).next_multiple_of(LANES);
+        spread(
+            self.par,
+            self.op,
+            count.div_ceil(block),
+            || [[Small::<T>::ZERO; SIZE * SIZE]; 2],
+            |rooms, task| {
+                let end = ((task + 1) * block).min(count);
+                let mut group = Group {
+                    batch: self,
+                    at: [[0; LANES]; OPERANDS],
+                    members: 0,
+                };
+                let mut result = Ok(());
+                self.nest.runs(task * block, end, |at, first, len| {
+                    for member in 0..len {
+                        for (to, (o, &at)) in group.at.iter_mut().zip(at.iter().enumerate()) {
+                            to[group.members] = at + member as isize * self.nest.step(o);
+                        }
+                        group.members += 1;
+                        let index = first + member;
+                        if group.members == LANES || index + 1 == end {
+                            if result.is_ok() {
+                                result = self.group(
+                                    &mut group,
+                                    index,
+                                    |group| together(group, rooms),
+                                    &alone,
+                                );
+                            }
+                            group.members = 0;
+                        }
+                    }
+                });
+                result
+            },
+        )
+    }
+
+    /// Runs the members of a group, whose last has this index.
+    fn group(
+        &self,
+        group: &mut Group<'_, 'a>,
+        last: usize,
+        together: impl FnOnce(&Group<'_, 'a>) -> Result<Mask>,
+        alone: &impl Fn(&Item<'_, 'a>) -> Result<()>,
+    ) -> Result<()> {
+        let members = group.members;
+        // Where there are fewer, the first is done several times.
+        for at in &mut group.at {
+            let first = at[0];
+            at[members..].fill(first);
+        }
+        let done = together(group)?;
+        for lane in (0..members).filter(|&lane| !done[lane]) {
+            let index = last + 1 - members + lane;
+            let at = self.nest.position(index);
+            alone(&Item {
+                batch: self,
+                index,
+                at,
+            })?;
+        }
+        Ok(())
+    }
+
     /// Length and step of the axes of an operand's matrix, vector or scalar.
-    fn dims(&self, operand: usize) -> SmallVec<[(usize, isize); 2]> {
+    pub fn dims(&self, operand: usize) -> SmallVec<[(usize, isize); 2]> {
         let layout = self.operands[operand].layout;
         let from = layout.ndim() - self.ranks[operand];
         let axes = layout.shape().iter().zip(layout.strides()).skip(from);
         axes.map(|(&d, &s)| (d, s)).collect()
+    }
+}
+
+/// Operands at most of what is done in groups.
+const OPERANDS: usize = 3;
+
+/// Several members of a batch.
+pub(super) struct Group<'b, 'a> {
+    batch: &'b Batch<'a>,
+    /// Where each operand's members begin.
+    at: [[isize; LANES]; OPERANDS],
+    members: usize,
+}
+
+impl Group<'_, '_> {
+    /// The last operand.
+    pub fn last(&self) -> usize {
+        self.batch.operands.len() - 1
+    }
+
+    /// Length and step of the axes of an operand's matrices, of which scalars have one element.
+    pub fn matrix(&self, operand: usize) -> [(usize, isize); 2] {
+        let mut dims = self.batch.dims(operand);
+        dims.resize(2, (1, 0));
+        [dims[0], dims[1]]
+    }
+
+    /// Identity matrices of the shape of the first operand.
+    pub fn identity<T: Stored>(&self, room: &mut Room<Small<T>>) {
+        let n = self.matrix(0)[0].0;
+        room[..n * n].fill(Small::<T>::ZERO);
+        (0..n).for_each(|i| room[i * n + i] = Small::<T>::ONE);
+    }
+
+    /// The matrices of an input row by row, or their conjugate transposes.
+    pub fn load<T: Stored>(
+        &self,
+        operand: usize,
+        adjoint: bool,
+        room: &mut Room<Small<T>>,
+    ) -> Result<()> {
+        let [mut rows, mut columns] = self.matrix(operand);
+        if adjoint {
+            (rows, columns) = (columns, rows);
+        }
+        let base = Raw::<T>::of(self.batch.operands[operand])?;
+        let at = self.at[operand];
+        for i in 0..rows.0 {
+            for j in 0..columns.0 {
+                let offset = i as isize * rows.1 + j as isize * columns.1;
+                let mut elements = [T::Field::default(); LANES];
+                for (element, at) in elements.iter_mut().zip(at) {
+                    // SAFETY: layouts stay inside their buffers.
+                    *element = unsafe { *base.at(at + offset) }.widen();
+                }
+                let value = Small::<T>::new(elements);
+                room[i * columns.0 + j] = if adjoint { value.conjugate() } else { value };
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `f(row, column)` to every element of an output, for the members that are done.
+    pub fn store<T: Element>(
+        &self,
+        operand: usize,
+        done: &Mask,
+        f: impl Fn(usize, usize) -> [T; LANES],
+    ) -> Result<()> {
+        let [rows, columns] = self.matrix(operand);
+        let base = Raw::<T>::of(self.batch.operands[operand])?;
+        let at = self.at[operand];
+        let mut wanted = *done;
+        wanted[self.members..].fill(false);
+        for i in 0..rows.0 {
+            for j in 0..columns.0 {
+                let offset = i as isize * rows.1 + j as isize * columns.1;
+                let values = f(i, j);
+                for ((value, at), wanted) in values.into_iter().zip(at).zip(wanted) {
+                    if wanted {
+                        // SAFETY: layouts stay inside their buffers; every member has its own elements.
+                        unsafe { *base.at(at + offset) = value };
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 

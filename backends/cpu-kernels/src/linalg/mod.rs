@@ -1,13 +1,14 @@
 //! Dense linear algebra over batches of matrices.
 //!
-//! Each matrix of a batch is computed by one thread. Single precision is computed in double and rounded at the end.
+//! Each matrix of a batch is computed by one thread, small ones several at a time. Single precision is computed in double and rounded at the end.
 
 mod batch;
 #[cfg(test)]
 mod tests;
 
 use crate::par::Par;
-use batch::{Batch, Item, Stored};
+use batch::{Batch, Group, Item, Rooms, Small, Stored};
+use rustarr_cpu_linalg::small::{self, LANES, Mask, SIZE, Vector};
 use rustarr_cpu_linalg::{Dense, Field, Routines, Vectors};
 use rustarr_interface::{Error, Linalg, Operand, Result, dispatch};
 
@@ -63,7 +64,7 @@ fn typed<T: Stored>(
         Linalg::Eigh { .. } | Linalg::Eig { .. } => &[2, 1, 2],
     };
     let batch = Batch::new(par, name(linalg), inputs, outputs, ranks);
-    batch.each(|item| match linalg {
+    let alone = |item: &Item<'_, '_>| match linalg {
         Linalg::Solve => solve::<T>(item, item.load::<T>(1)?),
         Linalg::Inv => {
             let n = item.dims(1)[0].0;
@@ -75,7 +76,68 @@ fn typed<T: Stored>(
         Linalg::Svd { vectors, full } => svd::<T>(item, vectors, full),
         Linalg::Eigh { vectors } => eigh::<T>(item, vectors),
         Linalg::Eig { vectors } => eig::<T>(item, vectors),
-    })
+    };
+    let mut sizes = batch.dims(0).into_iter().chain(batch.dims(1));
+    // A group takes its time however few its members are.
+    if batch.count() < LANES / 2 || sizes.any(|(size, _)| size > SIZE) {
+        return batch.each(alone);
+    }
+    match linalg {
+        Linalg::Solve | Linalg::Inv => batch.each_group::<T>(solve_group::<T>, alone),
+        Linalg::SlogDet => batch.each_group::<T>(slogdet_group::<T>, alone),
+        Linalg::Cholesky { upper } => batch.each_group::<T>(
+            |group, rooms| cholesky_group::<T>(group, rooms, upper),
+            alone,
+        ),
+        _ => batch.each(alone),
+    }
+}
+
+fn narrow<T: Stored>(elements: Small<T>) -> [T; LANES] {
+    std::array::from_fn(|lane| T::narrow(elements.lane(lane)))
+}
+
+/// [`solve`] of several small matrices; the inverses where no right sides are given.
+fn solve_group<T: Stored>(group: &Group<'_, '_>, [a, b]: &mut Rooms<T>) -> Result<Mask> {
+    group.load::<T>(0, false, a)?;
+    if group.last() == 1 {
+        group.identity::<T>(b);
+    } else {
+        group.load::<T>(1, false, b)?;
+    }
+    let [(n, _), (k, _)] = group.matrix(group.last());
+    let done = small::solve(n, a, k, b);
+    group.store(group.last(), &done, |i, j| narrow::<T>(b[i * k + j]))?;
+    Ok(done)
+}
+
+/// [`slogdet`] of several small matrices.
+fn slogdet_group<T: Stored>(group: &Group<'_, '_>, [a, _]: &mut Rooms<T>) -> Result<Mask> {
+    group.load::<T>(0, false, a)?;
+    let (n, _) = group.matrix(0)[0];
+    let (done, sign, log) = small::determinant(n, a);
+    group.store(1, &done, |_, _| narrow::<T>(sign))?;
+    group.store(2, &done, |_, _| log.map(T::narrow_real))?;
+    Ok(done)
+}
+
+/// [`cholesky`] of several small matrices.
+fn cholesky_group<T: Stored>(
+    group: &Group<'_, '_>,
+    [a, _]: &mut Rooms<T>,
+    upper: bool,
+) -> Result<Mask> {
+    group.load::<T>(0, upper, a)?;
+    let (n, _) = group.matrix(0)[0];
+    let done = small::cholesky(n, a);
+    group.store(1, &done, |i, j| {
+        narrow::<T>(if upper {
+            a[j * n + i].conjugate()
+        } else {
+            a[i * n + j]
+        })
+    })?;
+    Ok(done)
 }
 
 /// Writes the solution of `A x = b` to the last operand.

@@ -11,11 +11,15 @@ use crate::nest::{GRAIN, Nest, Raw, scratch, spread};
 use crate::par::Par;
 use ring::Ring;
 use rustarr_interface::{Bool, DType, Layout, Operand, Result, dispatch, f16};
+use std::array::from_fn;
 
 /// The name in errors.
 const OP: &str = "matmul";
 /// Products of at most this many steps are computed by a plain loop.
 const SMALL: usize = 1 << 10;
+/// Rows and columns at a time.
+const ROWS: usize = 4;
+const LANES: usize = 8;
 
 /// Matrix product over the last two axes, `(.., m, k) x (.., k, n) -> (.., m, n)`; leading axes
 /// are equal. Integers wrap, `bool` is or-of-ands, `float16` is summed in `float32`.
@@ -233,49 +237,121 @@ impl<T: Copy> Problem<T> {
     }
 
     /// Runs `f` with the positions of every product of the batch, some to a task.
-    fn each(&self, par: Par<'_>, f: impl Fn(&[isize; 3]) + Sync) -> Result<()> {
+    fn each<S>(
+        &self,
+        par: Par<'_>,
+        init: impl Fn() -> S + Sync,
+        f: impl Fn(&mut S, &[isize; 3]) + Sync,
+    ) -> Result<()> {
         let count = self.batch.size();
         let block = (GRAIN / (self.m * self.n * self.k).max(1)).max(1);
-        spread(
-            par,
-            OP,
-            count.div_ceil(block),
-            || (),
-            |(), task| {
-                let last = ((task + 1) * block).min(count);
-                self.batch.runs(task * block, last, |at, _, len| {
-                    for i in 0..len as isize {
-                        f(&[0, 1, 2].map(|o| at[o] + i * self.batch.step(o)));
-                    }
-                });
-                Ok(())
-            },
-        )
+        spread(par, OP, count.div_ceil(block), init, |scratch, task| {
+            let last = ((task + 1) * block).min(count);
+            self.batch.runs(task * block, last, |at, _, len| {
+                for i in 0..len as isize {
+                    f(scratch, &[0, 1, 2].map(|o| at[o] + i * self.batch.step(o)));
+                }
+            });
+            Ok(())
+        })
     }
 
     fn is_small(&self) -> bool {
         self.m * self.n * self.k <= SMALL
     }
 
-    /// The product by its definition.
+    /// Whether a small product is worth a dense copy of its right side.
+    fn packs(&self) -> bool {
+        self.m >= 3 && self.n > LANES / 2
+    }
+
+    /// The product by its definition: either way each sum in the order of the summed axis.
     fn small(&self, par: Par<'_>) -> Result<()>
     where
         T: Ring,
     {
-        self.each(par, |&[a, b, c]| {
-            for i in 0..self.m {
-                for j in 0..self.n {
-                    // SAFETY: the matrices lie inside their memory; each is written by one task.
-                    unsafe {
-                        let mut sum = T::ZERO;
-                        for p in 0..self.k {
-                            sum = sum.mul_add(*self.a.at(a, i, p), *self.b.at(b, p, j));
+        if self.packs() {
+            return self.each(par, Vec::new, |rows, at| {
+                pulp::Arch::new().dispatch(
+                    #[inline(always)]
+                    || self.packed(rows, at),
+                );
+            });
+        }
+        self.each(
+            par,
+            || (),
+            |(), &[a, b, c]| {
+                for i in 0..self.m {
+                    for j in 0..self.n {
+                        // SAFETY: the matrices lie inside their memory; each is written by one task.
+                        unsafe {
+                            let mut sum = T::ZERO;
+                            for p in 0..self.k {
+                                sum = sum.mul_add(*self.a.at(a, i, p), *self.b.at(b, p, j));
+                            }
+                            *self.c.at(c, i, j) = sum;
                         }
-                        *self.c.at(c, i, j) = sum;
+                    }
+                }
+            },
+        )
+    }
+
+    /// One product, by register tiles.
+    #[inline(always)]
+    fn packed(&self, rows: &mut Vec<[T; LANES]>, &[a, b, c]: &[isize; 3])
+    where
+        T: Ring,
+    {
+        for from in (0..self.n).step_by(LANES) {
+            let columns = LANES.min(self.n - from);
+            let whole = columns == LANES && self.b.col == 1;
+            rows.resize(self.k, [T::ZERO; LANES]);
+            for (p, row) in rows.iter_mut().enumerate() {
+                // SAFETY: the matrices lie inside their memory.
+                unsafe {
+                    let at = self.b.at(b, p, from);
+                    if whole {
+                        *row = at.cast::<[T; LANES]>().read();
+                    } else {
+                        for (j, v) in row.iter_mut().enumerate().take(columns) {
+                            *v = *at.offset(j as isize * self.b.col);
+                        }
                     }
                 }
             }
-        })
+            for i in (0..self.m).step_by(ROWS) {
+                // Rows that there are not are the last one, and are not stored.
+                let row = |r: usize| (i + r).min(self.m - 1);
+                // SAFETY: as above.
+                let left: [*const T; ROWS] =
+                    from_fn(|r| unsafe { self.a.at(a, row(r), 0).cast_const() });
+                let mut sums = [[T::ZERO; LANES]; ROWS];
+                for (p, right) in rows.iter().enumerate() {
+                    for (sums, left) in sums.iter_mut().zip(left) {
+                        // SAFETY: as above.
+                        let left = unsafe { *left.offset(p as isize * self.a.col) };
+                        for (sum, &right) in sums.iter_mut().zip(right) {
+                            *sum = sum.mul_add(left, right);
+                        }
+                    }
+                }
+                for (r, sums) in sums.iter().enumerate().take(self.m - i) {
+                    // SAFETY: as above; each matrix is written by one task.
+                    unsafe {
+                        let at = self.c.at(c, i + r, from);
+                        if columns == LANES && self.c.col == 1 {
+                            at.cast::<[T; LANES]>().write(*sums);
+                        } else {
+                            for (j, &sum) in sums.iter().enumerate().take(columns) {
+                                *at.offset(j as isize * self.c.col) = sum;
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 

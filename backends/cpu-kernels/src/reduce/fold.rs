@@ -167,22 +167,45 @@ impl<T: Copy, A: Copy, I: Fn(T) -> A, F: Fn(A, A) -> A> WithSimd for Across<'_, 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Across(rows, first, state, into, f, _) = self;
-        for r in 0..rows.rows {
-            // SAFETY: one of the rows.
-            let row: &[T] = unsafe { rows.row(r) };
-            let k = first + r;
-            let acc = &mut state[k % LANES * rows.cols..][..rows.cols];
+        for r in 0..rows.rows.min(LANES) {
+            let (k, mut next) = (first + r, r);
+            let lane = &mut state[k % LANES * rows.cols..][..rows.cols];
             if k < LANES {
-                for (acc, &x) in acc.iter_mut().zip(row) {
+                // SAFETY: one of the rows.
+                let row: &[T] = unsafe { rows.row(r) };
+                for (acc, &x) in lane.iter_mut().zip(row) {
                     *acc = into(x);
                 }
-            } else {
-                for (acc, &x) in acc.iter_mut().zip(row) {
-                    *acc = f(*acc, into(x));
-                }
+                next += LANES;
             }
+            // A full chunk has 15 more rows for each lane. Several at a time, since the accumulators are further away
+            // than registers.
+            next = add_rows::<5, T, A>(rows, next, lane, into, f);
+            add_rows::<1, T, A>(rows, next, lane, into, f);
         }
     }
+}
+
+/// Combines a lane with its rows from row `next` on, in order, `N` at a time as long as there are so many. Returns
+/// the first row that is left.
+#[inline(always)]
+fn add_rows<const N: usize, T: Copy, A: Copy>(
+    rows: Rows,
+    mut next: usize,
+    lane: &mut [A],
+    into: &impl Fn(T) -> A,
+    f: &impl Fn(A, A) -> A,
+) -> usize {
+    while next + (N - 1) * LANES < rows.rows {
+        // SAFETY: rows up to the last one, whose number is in bounds.
+        let several: [&[T]; N] = std::array::from_fn(|i| unsafe { rows.row(next + i * LANES) });
+        let several = several.map(|row| &row[..lane.len()]);
+        for (i, acc) in lane.iter_mut().enumerate() {
+            *acc = several.iter().fold(*acc, |acc, row| f(acc, into(row[i])));
+        }
+        next += N * LANES;
+    }
+    next
 }
 
 struct Join<'a, A, F>(&'a mut [A], &'a [A], &'a F);

@@ -17,8 +17,11 @@ use rustarr_interface::{Args, AxisMask, Dims, Error, Layout, Program, Result, St
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Bytes of a row of accumulators at most, when walking across chunks.
+/// Bytes of a row of accumulators at most, when walking across chunks: so many that the rows of all lanes fit the
+/// first-level cache beside a tile's values, and, where values are read as they lie in memory, that the processor sees
+/// long streams and the rows fit the second-level cache.
 const ROW: usize = 1024;
+const LONG_ROW: usize = 8 * ROW;
 
 /// Combinations of results between two questions whether to stop.
 const POLL: usize = 1 << 12;
@@ -246,6 +249,7 @@ fn pass(
         }
     };
     let plain = program.instrs().len() == 1 && inputs.first().is_some_and(|w| varies(&w));
+    let direct = plain && inputs[0].strides[axis] == 1;
     let tile = match way {
         Way::Along if chunk_dims.len() > 1 => Tile { rows: 1, cols: n },
         Way::Along => {
@@ -261,10 +265,10 @@ fn pass(
             }
         }
         Way::Across => {
-            // The rows of accumulators fit the first-level cache.
-            let cols = domain.dims[axis].min(ROW / fold.acc_size().max(4));
+            let row = if direct { LONG_ROW } else { ROW };
+            let cols = domain.dims[axis].min(row / fold.acc_size().max(4));
             Tile {
-                rows: (BLOCK / cols).min(domain.dims[last]),
+                rows: (BLOCK / cols).clamp(1, domain.dims[last]),
                 cols,
             }
         }
@@ -314,7 +318,7 @@ fn pass(
         n,
         itemsize: program.out_dtype(0).itemsize(),
         width,
-        direct: plain && inputs[0].strides[axis] == 1,
+        direct,
     };
 
     let tiles = grid.tiles();

@@ -5,14 +5,17 @@ not a SIGBUS in the middle of a copy; what does not fit goes to the ordinary tem
 process leaves behind is swept away by the next one, which sees that nobody holds its lock.
 """
 
+import importlib
 import io
 import itertools
 import mmap
 import os
 import pickle
 import shutil
+import sys
 import tempfile
 import threading
+import types
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -25,6 +28,7 @@ import numpy as np
 import rustarr
 
 from ._files import FileLock
+from .submit import Delayed, attribute
 
 #: Smaller arrays travel inside the message: mapping a file costs more than copying them.
 SMALLEST = 1 << 15
@@ -276,6 +280,29 @@ def _read(descriptor: Descriptor) -> np.ndarray:
     return _map(descriptor)
 
 
+def _freeze(array: np.ndarray) -> np.ndarray:
+    """A small argument, in the worker: it is read-only like a large one."""
+    array.flags.writeable = False
+    return array
+
+
+def _thaw(array: np.ndarray) -> np.ndarray:
+    """A small result, in the parent, whose own it is: it can be written like a large one."""
+    return array if array.flags.writeable else array.copy(order="K")
+
+
+def reduce_delayed(func: types.FunctionType) -> Any:
+    """How a function is pickled whose name `delayed` has taken; others as usual."""
+    found = attribute(sys.modules.get(func.__module__), func.__qualname__)
+    if isinstance(found, Delayed) and found.__wrapped__ is func:
+        return _undelayed, (func.__module__, func.__qualname__)
+    return NotImplemented
+
+
+def _undelayed(module: str, name: str) -> Callable:
+    return attribute(importlib.import_module(module), name).__wrapped__
+
+
 def _take(descriptor: Descriptor) -> np.ndarray:
     """A result, in the parent, which is its only owner from now on."""
     array = _map(descriptor)
@@ -305,6 +332,8 @@ class Packer(pickle.Pickler):
         What the other side calls with a descriptor.
     writable
         Arrays by id that the other side may write: each gets a segment of its own from `folder`.
+    frozen
+        Whether arrays without a segment are read-only on the other side, as those with one.
     """
 
     def __init__(
@@ -314,12 +343,14 @@ class Packer(pickle.Pickler):
         restore: Callable[[Descriptor], np.ndarray],
         writable: frozenset[int] = frozenset(),
         folder: Folder | None = None,
+        frozen: bool = False,
     ) -> None:
         super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
         self._share = share
         self._restore = restore
         self._writable = writable
         self._folder = folder
+        self._frozen = frozen
         #: Segments with a use that has to be given back.
         self.used: list[Segment] = []
         #: Arrays that are to be written, with their segments.
@@ -328,22 +359,24 @@ class Packer(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         """Replaces arrays by descriptors."""
         if type(obj) is np.ndarray:
-            return self._reduce(obj, obj, None) or NotImplemented
+            return self._reduce(obj, obj, None)
+        if type(obj) is types.FunctionType:
+            return reduce_delayed(obj)
         if isinstance(obj, rustarr.Array):
             on_host = obj.device.name == "cpu"
             data = np.asarray(obj) if on_host else rustarr.asnumpy(obj)
             reduced = self._reduce(obj, data, None if on_host else ("array", id(obj)))
-            return (_as_array, (_Reduced(reduced), obj.context.name)) if reduced else NotImplemented
+            return _as_array, (_Reduced(reduced), obj.context.name)
         return NotImplemented
 
-    def _reduce(self, obj: Any, data: np.ndarray, key: tuple | None) -> tuple | None:
-        if data.dtype.hasobject or not data.nbytes:
-            return None
-        if id(obj) in self._writable:
+    def _reduce(self, obj: Any, data: np.ndarray, key: tuple | None) -> tuple:
+        movable = not data.dtype.hasobject and data.nbytes
+        if movable and id(obj) in self._writable:
             segment = self._folder.new_segment(data, writable=True)
             self.written.append((obj, segment))
-        elif data.nbytes < SMALLEST:
-            return None
+        elif not movable or data.nbytes < SMALLEST:
+            whole = _Reduced(data.__reduce_ex__(pickle.HIGHEST_PROTOCOL))
+            return _freeze if self._frozen else _thaw, (whole,)
         else:
             segment = self._share(data, obj if obj is not data else _owner(data), key)
             self.used.append(segment)
@@ -365,7 +398,7 @@ def pack_arguments(
 ) -> tuple[bytes, list[Segment], list[tuple[Any, Segment]]]:
     """The message of a task, the shared segments that it uses, and the arrays it writes with their own segments."""
     buffer = io.BytesIO()
-    packer = Packer(buffer, sharing.share, _read, frozenset(map(id, writable)), folder)
+    packer = Packer(buffer, sharing.share, _read, frozenset(map(id, writable)), folder, frozen=True)
     try:
         packer.dump(content)
     except BaseException:

@@ -13,6 +13,8 @@ from .hazards import Access, Array, access, is_numpy
 if TYPE_CHECKING:
     from .task import Task
 
+#: What stands for an argument that a partial leaves open, from Python 3.14 on.
+_PLACEHOLDER = getattr(functools, "Placeholder", object())
 #: What cannot hold any.
 _PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None), range, slice})
 
@@ -85,7 +87,8 @@ def scan_results(task: "Task") -> list[Access]:
     found = []
     for argument, name, mode in _named(task):
         for value in _leaves(argument):
-            if isinstance(value, concurrent.futures.Future):
+            # A list may have got others meanwhile, which nobody is to wait for here.
+            if isinstance(value, concurrent.futures.Future) and value.done():
                 for result in _leaves(value.result()):
                     if isinstance(result, Array) or is_numpy(result):
                         found.append(access(task, result, mode, name))
@@ -185,6 +188,15 @@ def replace(value: Any, instead: Callable[[Any], Any]) -> Any:
 def elements(task: "Task") -> int:
     """The default size of a task for performance models: the elements of its arrays, 1 without any."""
     return sum(int(a.array.size) for a in task.accesses) or 1
+
+
+def unwrapped(func: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, tuple, dict[str, Any]]:
+    """A call with what `functools.partial` holds among its arguments, where it is found like any other."""
+    while type(func) is functools.partial and "__rustarr_access__" not in func.__dict__:
+        if any(value is _PLACEHOLDER for value in func.args):
+            break
+        args, kwargs, func = func.args + args, {**func.keywords, **kwargs}, func.func
+    return func, args, kwargs
 
 
 def wants_namespace(func: Any, args: tuple, kwargs: dict[str, Any]) -> bool:

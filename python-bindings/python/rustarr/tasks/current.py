@@ -37,15 +37,15 @@ def default() -> Runtime:
 def _finish() -> None:
     """At exit: tasks that were submitted run; after Ctrl-C those that have not begun are cancelled, and counted."""
     interrupted = issubclass(getattr(sys, "last_type", None) or object, KeyboardInterrupt)
-    if interrupted:
-        tasks = [task for runtime in list(runtimes) for task in list(runtime.live.copy().values())]
-        cancelled = sum(task.cancel() for task in tasks)
-        running = sum(task.state is RUNNING for task in tasks)
-        if cancelled:
-            print(f"rustarr.tasks: {cancelled} tasks had not begun and were cancelled", file=sys.stderr)
-        if running:
-            print(f"rustarr.tasks: waiting for {running} running tasks; Ctrl-C leaves them", file=sys.stderr)
     try:
+        if interrupted:
+            tasks = [task for runtime in list(runtimes) for task in list(runtime.live.copy().values())]
+            cancelled = sum(task.cancel() for task in tasks)
+            running = sum(task.state is RUNNING for task in tasks)
+            if cancelled:
+                print(f"rustarr.tasks: {cancelled} tasks had not begun and were cancelled", file=sys.stderr)
+            if running:
+                print(f"rustarr.tasks: waiting for {running} running tasks; Ctrl-C leaves them", file=sys.stderr)
         for runtime in list(runtimes):
             runtime.close()
     except KeyboardInterrupt:

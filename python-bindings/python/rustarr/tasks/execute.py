@@ -117,6 +117,11 @@ def _failed(task: Task, worker: Worker, error: BaseException) -> tuple[Any, Base
             task.runtime.transfers.finish(task, worker)
         except Exception as second:
             error.add_note(f"afterwards: {type(second).__name__}: {second}")
+    names = sorted({a.label for a in task.accesses if a.numpy and a.mode == "R" and a.label is not None})
+    if names and isinstance(error, ValueError) and "read-only" in str(error):
+        # NumPy does not know how the array that it shows is called.
+        declared = ", ".join(map(repr, names))
+        error.add_note(f'declared "R" in the task {task.name!r}: {declared}; declare it "RW", or write into a copy')
     _free_frames(error)
     return (AGAIN if lost and untouched else None), error
 

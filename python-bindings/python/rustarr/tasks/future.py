@@ -5,6 +5,7 @@ A task that waits for a future of a task gives up its worker meanwhile, whicheve
 
 import asyncio
 import concurrent.futures
+import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Generator
@@ -55,6 +56,40 @@ class _Waiters(list):
                 waiter.event = _SlotEvent([])
             waiter.event.futures.append(self.future())
         super().append(waiter)
+
+
+def awaited(future: concurrent.futures.Future) -> Generator[Any, None, Any]:
+    """What ``await`` does with a future; in an event loop inside a task the worker is given up meanwhile."""
+    if not future.done():
+        task = here.task
+        if task is None:
+            yield from _until_done(future)
+        else:
+            with task.runtime.blocked(task, [future]):
+                yield from _until_done(future)
+    try:
+        if future.cancelled():
+            raise asyncio.CancelledError()
+        return future.result()
+    finally:
+        # As in `result`: no cycle through the traceback.
+        del future
+
+
+def _until_done(future: concurrent.futures.Future) -> Generator[Any, None, None]:
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
+
+    def tell(_: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(lambda: done.done() or done.set_result(None))
+
+    future.add_done_callback(tell)
+    try:
+        yield from done.__await__()
+    except asyncio.CancelledError:
+        future.cancel()
+        raise
 
 
 class Future(concurrent.futures.Future):
@@ -206,7 +241,7 @@ class Future(concurrent.futures.Future):
         return self._exception
 
     def __await__(self) -> Generator[Any, None, Any]:
-        return asyncio.wrap_future(self).__await__()
+        return awaited(self)
 
     def __repr__(self) -> str:
         return f"<rustarr.tasks.Future {self.name!r} {self._state.partition('_')[0].lower()}>"

@@ -193,4 +193,4 @@ def before(futures: Iterable[Any]) -> Iterable[Task]:
         yield task
         work.extend(task.blockers)
         if task.state is RUNNING:
-            work.extend(f.task for f in task.waits_for if isinstance(f, Future))
+            work.extend(f.task for futures in task.waits_for for f in futures if isinstance(f, Future))

@@ -83,9 +83,24 @@ def _make_backend() -> type:
 
         def get_nested_backend(self) -> tuple[Any, int | None]:
             """What ``Parallel`` inside a task runs on: tasks too, since a task that waits gives up its worker."""
-            return type(self)(nesting_level=(self.nesting_level or 0) + 1, **self._options), None
+            options = dict(self._options)
+            if not self.uses_threads:
+                # Processes do not start more of them.
+                del options["where"]
+            return type(self)(nesting_level=(self.nesting_level or 0) + 1, **options), None
+
+        def __reduce__(self) -> Any:
+            # Batches take the nested backend along, to other processes too.
+            return _restored, (self.nesting_level, self._options)
 
     return RustarrBackend
+
+
+def _restored(nesting_level: int | None, options: dict[str, Any]) -> Any:
+    """A backend that another process has sent."""
+    from joblib.parallel import BACKENDS
+
+    return BACKENDS["rustarr"](nesting_level=nesting_level, **options)
 
 
 def register() -> None:

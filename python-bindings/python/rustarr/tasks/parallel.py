@@ -5,10 +5,10 @@
     Parallel(n_jobs=2)(delayed(log10)(10**i) for i in range(10))
     Parallel(n_jobs=-1)(delayed(scale)(array, 2))       # the array is split along axis 0 and changed in place
 
-``delayed`` here notes a call and runs nothing, as joblib's does; ``rustarr.tasks.delayed`` submits.
+``delayed`` here notes a call and runs nothing, as joblib's does; ``rustarr.tasks.delayed`` submits. ``Parallel`` takes
+the futures of that one too, but only a noted call can be split or batched.
 """
 
-import asyncio
 import contextvars
 import functools
 import itertools
@@ -24,9 +24,10 @@ import rustarr
 from . import arguments
 from ._cpus import usable_cpus
 from .current import current
-from .future import here
+from .future import Future as TaskFuture
+from .future import awaited, here
 from .hazards import is_numpy
-from .submit import task_submit
+from .submit import Delayed, task_submit
 
 #: Batches of cheap calls grow until one takes about this long: the cost of a task is then a hundredth of it.
 BATCH_SECONDS = 0.01
@@ -50,7 +51,7 @@ class delayed:  # noqa: N801 - a function to those who use it
     def __init__(self, func: Callable[..., Any]) -> None:
         if not callable(func):
             raise TypeError(f"delayed: {func!r} cannot be called")
-        self.__wrapped__ = func
+        self.__wrapped__ = func.__wrapped__ if isinstance(func, Delayed) else func
 
     def __call__(self, *args: Any, **kwargs: Any) -> Call:
         return Call(self.__wrapped__, args, kwargs)
@@ -98,10 +99,15 @@ def _call(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     return func(*args, **kwargs)
 
 
+def _place(number: int, func: Callable[..., Any]) -> str:
+    return f"in call {number} of Parallel, to {_name(func)}"
+
+
 class _Sequence:
     """A task: several calls, one after the other. Gives the seconds that they took and their results."""
 
     def __init__(self, first: int, calls: list[tuple]) -> None:
+        self.__name__ = _name(calls[0][0])
         self.first = first
         self.calls = calls
 
@@ -113,7 +119,7 @@ class _Sequence:
                 results.append(_call(*call))
         except Exception as error:
             number = len(results)
-            error.add_note(f"in call {self.first + number} of Parallel, to {_name(self.calls[number][0])}")
+            error.add_note(_place(self.first + number, self.calls[number][0]))
             raise
         return time.perf_counter() - start, results
 
@@ -166,8 +172,10 @@ def _is_call(obj: Any) -> bool:
 _KNOWN_TO_THE_RUNTIME = (rustarr.Array, Future)
 
 
-def _needs_a_task(call: tuple) -> bool:
+def _needs_a_task(call: "tuple | TaskFuture") -> bool:
     """Whether the call's arguments concern the runtime: arrays that it moves and orders tasks by, and futures."""
+    if isinstance(call, TaskFuture):
+        return True
     _, args, kwargs = call
     for value in args:
         if isinstance(value, _KNOWN_TO_THE_RUNTIME):
@@ -175,8 +183,8 @@ def _needs_a_task(call: tuple) -> bool:
     return bool(kwargs) and any(isinstance(value, _KNOWN_TO_THE_RUNTIME) for value in kwargs.values())
 
 
-def _as_call(obj: Any, number: int) -> tuple:
-    if _is_call(obj):
+def _as_call(obj: Any, number: int) -> "tuple | TaskFuture":
+    if _is_call(obj) or isinstance(obj, TaskFuture):
         return obj
     if isinstance(obj, Future):
         return Call(_same, (obj,), {})
@@ -197,12 +205,52 @@ class _Batch(NamedTuple):
     size: int
     #: Share of the operations that ``flops`` gives.
     share: float
+    #: What exceptions are told to come from; None where the task says so itself.
+    place: str | None = None
+
+    def start(self, submit: Callable[["_Batch"], TaskFuture]) -> TaskFuture:
+        """Its task."""
+        return submit(self)
+
+    def outcome(self, future: TaskFuture) -> tuple[float | None, list[Any]]:
+        """The seconds that it took and the results of its calls; raises what they raised."""
+        try:
+            return future.result()
+        except Exception as error:
+            if self.place is not None:
+                error.add_note(self.place)
+            raise
+
+
+class _Given(NamedTuple):
+    """A call that was submitted already: `rustarr.tasks.delayed` does."""
+
+    future: TaskFuture
+    results: Callable[[Any], list[Any]]
+    place: str
+    size: int = 1
+
+    def start(self, submit: Callable[[_Batch], TaskFuture]) -> TaskFuture:
+        """Its task."""
+        return self.future
+
+    def outcome(self, future: TaskFuture) -> tuple[float | None, list[Any]]:
+        """None, as it was measured by itself, and the results; raises what the call raised."""
+        try:
+            return None, self.results(future.result())
+        except Exception as error:
+            error.add_note(self.place)
+            raise
 
 
 class _Calls:
     """Cuts an iterable of calls into batches that grow until one takes BATCH_SECONDS."""
 
     def __init__(self, calls: Iterable[Any], n_jobs: int) -> None:
+        if not isinstance(calls, Iterable):
+            raise TypeError(
+                f"Parallel: {calls!r} is no iterable of calls, and no call, made by `delayed(function)(arguments)`"
+            )
         try:
             self.total = len(calls)  # type: ignore[arg-type]
         except TypeError:
@@ -211,9 +259,9 @@ class _Calls:
         self._n_jobs = n_jobs
         self._size = 1
         self._taken = 0
-        self._held: tuple | None = None
+        self._held: tuple | TaskFuture | None = None
 
-    def next(self) -> _Batch | None:
+    def next(self) -> _Batch | _Given | None:
         """The next batch, None at the end. Only now its calls are taken from the iterable."""
         size = self._size
         if self.total is not None:  # leave some for the others
@@ -229,15 +277,17 @@ class _Calls:
                     self._held = call
                     break
                 self._taken += 1
+                if isinstance(call, TaskFuture):
+                    return _Given(call, _one, f"in call {first} of Parallel, to {call.name}")
                 func, args, kwargs = call
-                return _Batch(_Timed(func, _one), args, kwargs, func, 1, 1)
+                return _Batch(_Timed(func, _one), args, kwargs, func, 1, 1, _place(first, func))
             calls.append(call)
         if not calls:
             return None
         self._taken += len(calls)
         return _Batch(_Sequence(first, calls), (), {}, calls[0][0], len(calls), len(calls))
 
-    def _take(self, number: int) -> "tuple | None":
+    def _take(self, number: int) -> "tuple | TaskFuture | None":
         if self._held is not None:
             call, self._held = self._held, None
             return call
@@ -245,17 +295,26 @@ class _Calls:
             return _as_call(call, number)
         return None
 
-    def measured(self, batch: _Batch, seconds: float) -> None:
+    def measured(self, batch: _Batch | _Given, seconds: float | None) -> None:
         """Takes note of how long a batch took."""
+        if seconds is None:
+            return
         wanted = int(BATCH_SECONDS * batch.size / max(seconds, 1e-9))
         # One quick batch may be luck: growth is by doubling, from what was measured.
         self._size = max(1, min(wanted, 2 * max(batch.size, self._size // 2), LARGEST_BATCH))
 
 
 class _Parts:
-    """Cuts one call into calls on parts of its arrays and generators, one for each job."""
+    """The parts of one call: on parts of its arrays and generators, one for each job, or the whole."""
 
-    def __init__(self, call: tuple, n_jobs: int) -> None:
+    def __init__(self, total: int, parts: "list[_Batch | _Given]") -> None:
+        #: Elements along the split axis.
+        self.total = total
+        self._left = parts[::-1]
+
+    @classmethod
+    def split(cls, call: tuple, n_jobs: int) -> "_Parts":
+        """Cuts a call that was noted."""
         func, args, kwargs = call
         given = dict(itertools.chain(enumerate(args), kwargs.items()))
         # Generators have no views: their parts are lists.
@@ -264,23 +323,29 @@ class _Parts:
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{key!r}: {length}" for key, length in lengths.items())
             raise ValueError(f"Parallel: arguments of {_name(func)} that are split differ in length ({told})")
-        self.total = next(iter(lengths.values()), 1)
-        parts = min(n_jobs, self.total) if lengths else 1
-        self._batches = []
-        for number in range(parts):
-            start, stop = self.total * number // parts, self.total * (number + 1) // parts
+        total = next(iter(lengths.values()), 1)
+        count = min(n_jobs, total) if lengths else 1
+        parts: list[_Batch | _Given] = []
+        for number in range(count):
+            start, stop = total * number // count, total * (number + 1) // count
             part = {key: value[start:stop] if key in lengths else value for key, value in arguments.items()}
             positional = tuple(part[key] for key in range(len(args)))
             keywords = {key: part[key] for key in kwargs}
-            share = (stop - start) / self.total
-            self._batches.append(_Batch(_Timed(func, _flat), positional, keywords, func, stop - start, share))
-        self._batches.reverse()
+            place = f"in the elements from {start} to {stop} of Parallel, to {_name(func)}"
+            timed, share = _Timed(func, _flat), (stop - start) / total
+            parts.append(_Batch(timed, positional, keywords, func, stop - start, share, place))
+        return cls(total, parts)
 
-    def next(self) -> _Batch | None:
+    @classmethod
+    def whole(cls, future: TaskFuture) -> "_Parts":
+        """A call that was submitted already."""
+        return cls(1, [_Given(future, _flat, f"in the call of Parallel, to {future.name}")])
+
+    def next(self) -> _Batch | _Given | None:
         """The next part, None at the end."""
-        return self._batches.pop() if self._batches else None
+        return self._left.pop() if self._left else None
 
-    def measured(self, batch: _Batch, seconds: float) -> None:
+    def measured(self, batch: _Batch | _Given, seconds: float | None) -> None:
         """The parts do not depend on how long others took."""
 
 
@@ -329,6 +394,8 @@ class Parallel:
         if progress:
             _tqdm()
         self._options = {**task_options, "perfmodel": perfmodel}
+        if not self._options.pop("ret_future", True):
+            raise TypeError('Parallel: ret_future=False is for single tasks; mode="future" gives a future')
         task_submit(**self._options)
 
     def __call__(self, calls: Any) -> Any:
@@ -338,7 +405,8 @@ class Parallel:
         ----------
         calls
             An iterable of calls, taken as the tasks progress; or one call, whose arrays are split along axis 0 as
-            views, so that what it writes into them stays, and whose generators are split into lists.
+            views, so that what it writes into them stays, and whose generators are split into lists. Futures of tasks
+            count as calls that run already, each as one task with options of its own.
 
         Returns
         -------
@@ -350,11 +418,13 @@ class Parallel:
         Exception
             What the first call that failed raised; calls that have not begun are given up.
         """
-        if isinstance(calls, Future):
-            raise TypeError(
-                "Parallel: this call runs already, as one task; `delayed` of rustarr.tasks.parallel notes it instead"
-            )
-        work = _Parts(calls, self.n_jobs) if _is_call(calls) else _Calls(calls, self.n_jobs)
+        work: _Parts | _Calls
+        if isinstance(calls, TaskFuture):
+            work = _Parts.whole(calls)
+        elif _is_call(calls):
+            work = _Parts.split(calls, self.n_jobs)
+        else:
+            work = _Calls([calls] if isinstance(calls, Future) else calls, self.n_jobs)
         run = _Run(self, work)
         # Here, so that arrays are kept from others at once, and that errors of the first calls are raised here.
         run.fill()
@@ -384,13 +454,14 @@ class _Run:
         self._parallel = parallel
         self._work = work
         self._results: list[list[Any]] = []
-        self._pending: dict[Future, tuple[int, _Batch]] = {}
+        #: By place among the results. A future may have several.
+        self._pending: dict[int, tuple[TaskFuture, _Batch | _Given]] = {}
 
     def fill(self) -> None:
         """Submits as many tasks as may run at a time."""
         try:
             while len(self._pending) < self._parallel.n_jobs and (batch := self._work.next()) is not None:
-                self._pending[self._parallel._submit(batch)] = len(self._results), batch
+                self._pending[len(self._results)] = batch.start(self._parallel._submit), batch
                 self._results.append([])
         except BaseException as error:
             self._give_up(error)
@@ -401,10 +472,10 @@ class _Run:
         bar = _tqdm()(total=self._work.total) if self._parallel.progress else None
         try:
             while self._pending:
-                done = wait(self._pending, return_when=FIRST_COMPLETED).done
-                for future in sorted(done, key=lambda future: self._pending[future][0]):
-                    place, batch = self._pending.pop(future)
-                    seconds, self._results[place] = future.result()
+                wait([future for future, _ in self._pending.values()], return_when=FIRST_COMPLETED)
+                for place in [place for place, (future, _) in self._pending.items() if future.done()]:
+                    future, batch = self._pending.pop(place)
+                    seconds, self._results[place] = batch.outcome(future)
                     self._work.measured(batch, seconds)
                     if bar is not None:
                         bar.update(batch.size)
@@ -420,7 +491,7 @@ class _Run:
         return list(itertools.chain.from_iterable(self._results))
 
     def _give_up(self, error: BaseException) -> None:
-        running = [future for future in self._pending if not future.cancel()]
+        running = [future for future, _ in self._pending.values() if not future.cancel()]
         self._pending = {}
         if isinstance(error, Exception):  # not Ctrl-C: nothing of this call runs on after it
             wait(running)
@@ -430,7 +501,7 @@ class _Promise(Future):
     """A future that can be awaited, and that gives up the worker of a task which waits for it."""
 
     def __await__(self) -> Any:
-        return asyncio.wrap_future(self).__await__()
+        return awaited(self)
 
     def result(self, timeout: float | None = None) -> Any:
         """As of any future."""

@@ -213,9 +213,11 @@ def _from_json(text: str) -> tuple[str, dict[str, History]]:
     for worker, history in content["workers"].items():
         for size, entry in history.items():
             samples, mean, deviation = int(entry["samples"]), float(entry["mean"]), float(entry["deviation"])
-            if samples < 1 or not (math.isfinite(mean) and math.isfinite(deviation)):
+            flops = None if entry.get("flops") is None else float(entry["flops"])
+            times = (mean, deviation, flops or 0.0)
+            if samples < 1 or int(size) < 0 or not all(0 <= value < math.inf for value in times):
                 raise ValueError(f"no measurement: {entry}")
-            measured = Measurement(samples, mean, deviation**2 * (samples - 1), entry.get("flops"))
+            measured = Measurement(samples, mean, deviation**2 * (samples - 1), flops)
             workers.setdefault(worker, {})[int(size)] = measured
     return str(content["model"]), workers
 
@@ -352,7 +354,7 @@ class PerfModels:
             return _from_json(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             # Somebody edited it: measuring starts again, and the file is kept for him.
             aside = path.with_suffix(f".damaged-{time.time_ns()}")
             warnings.warn(

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import traceback
+import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,9 +18,12 @@ from multiprocessing import connection, get_context
 from multiprocessing import process as multiprocessing_process
 from typing import Any
 
+import rustarr
+
 from .. import _core
 from ._cpus import usable_cpus
-from ._segments import Folder, Segment, Sharing, pack_arguments, pack_result
+from ._segments import Folder, Segment, Sharing, pack_arguments, pack_result, reduce_delayed
+from .arguments import wants_namespace
 from .hazards import is_numpy
 
 
@@ -47,6 +51,7 @@ def _main(pipe: connection.Connection, paths: list[str], threads: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    threading.Thread(target=_end_with_parent, name="rustarr-parent", daemon=True).start()
     # The workers share the machine.
     os.environ.setdefault("RUSTARR_NUM_THREADS", str(threads))
     folder = Folder()
@@ -62,9 +67,19 @@ def _main(pipe: connection.Connection, paths: list[str], threads: int) -> None:
         pass
 
 
+def _end_with_parent() -> None:
+    """Ends the process when its parent is killed, in the middle of a task too."""
+    parent = multiprocessing_process.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
 def _answer(folder: Folder, message: bytes) -> bytes:
     try:
         func, args, kwargs = pickle.loads(message)
+        if wants_namespace(func, args, kwargs):
+            kwargs["xp"] = rustarr.namespace()
         result = func(*args, **kwargs)
         del args, kwargs
     except BaseException as error:
@@ -123,7 +138,7 @@ class _Trial(pickle.Pickler):
         """Leaves out what need not be tried."""
         if isinstance(obj, Future | _core.Array) or (is_numpy(obj) and not obj.dtype.hasobject):
             return int, ()
-        return NotImplemented
+        return reduce_delayed(obj) if type(obj) is types.FunctionType else NotImplemented
 
 
 class _Nowhere:
@@ -173,20 +188,31 @@ class _Worker:
         context = get_context("spawn")
         self._folder = folder
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_main, args=(theirs, folder.paths(), threads), name="rustarr-tasks")
+        arguments = (theirs, folder.paths(), threads)
+        main = sys.modules["__main__"].__dict__
         with self._starting:
-            if _script is not None:
-                sys.modules["__main__"].__dict__.setdefault("__file__", _script)
-            blocked = hasattr(signal, "pthread_sigmask")
-            if blocked:
-                before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-            try:
-                self.process.start()
-            finally:
-                if blocked:
-                    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            while True:
+                self.process = context.Process(target=_main, args=arguments, name="rustarr-tasks")
+                if _script is not None:
+                    main.setdefault("__file__", _script)
+                self._start()
+                if _script is None or "__file__" in main:
+                    break
+                # The script has ended meanwhile, so that this process may not have heard of it.
+                self.process.kill()
+                self.process.join()
         theirs.close()
         self._ready = False
+
+    def _start(self) -> None:
+        blocked = hasattr(signal, "pthread_sigmask")
+        if blocked:
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            self.process.start()
+        finally:
+            if blocked:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def wait(self) -> None:
         """Waits until the process takes tasks; WorkerDiedError if it never will."""

@@ -140,6 +140,8 @@ class Runtime:
                 return [_core.Context("cpu-serial") for _ in range(usable_cpus())]
         if isinstance(workers, (str, _core.Context)):
             workers = [workers]
+        if not isinstance(workers, Iterable):
+            raise TypeError(f"Runtime: workers are contexts or their names, not {workers!r}")
         contexts = []
         for worker in workers:
             if isinstance(worker, str):
@@ -184,6 +186,7 @@ class Runtime:
         RuntimeError
             If the runtime is closed.
         """
+        func, args, kwargs = arguments.unwrapped(func, args, kwargs)
         # Tasks that a closed runtime still finishes may need others.
         if self._closed and (here.task is None or self._stopped):
             raise RuntimeError(f"the runtime is closed; the task {options.name or func!r} cannot run")
@@ -304,6 +307,9 @@ class Runtime:
             if task is not None:
                 thread.bind(worker)
                 value, error = run(task, worker)
+                while task.waits_for:
+                    # Coroutines that were left behind in the middle of a wait.
+                    self._take_back(thread, task, task.waits_for[0])
             elif stop:
                 break
             # Whoever submits looks for the idle after it has filled the inbox.
@@ -415,6 +421,8 @@ class Runtime:
     def blocked(self, task: Task, futures: Iterable[Any]) -> Iterator[None]:
         """Gives up the worker of a running task while it waits for futures; another thread serves the worker.
 
+        A task in which an event loop runs may be in several waits at a time; it has the worker back after the last.
+
         Raises
         ------
         DeadlockError
@@ -424,56 +432,74 @@ class Runtime:
         """
         thread: Any = threading.current_thread()
         futures = list(futures)
+        self._give_up(thread, task, futures)
+        try:
+            yield
+        finally:
+            self._take_back(thread, task, futures)
+
+    def _give_up(self, thread: WorkerThread, task: Task, futures: list[Any]) -> None:
         step = Step()
         fresh = None
-        refusal: Exception | None = None
         with graph.lock:
-            for runtime in {self, *(f.task.runtime for f in futures if isinstance(f, Future))}:
-                runtime._take_inbox(step)
-            step.settle()
-            for other in graph.before(futures):
-                if other is task:
-                    names = ", ".join(repr(getattr(f, "name", f)) for f in futures)
-                    refusal = DeadlockError(f"the task {task.name!r} would wait for ever: {names} waits for it in turn")
-                elif other.state is READY:
-                    other.runtime._urgent.append(other)
-                    step.runtimes.add(other.runtime)
-            if self._waiting >= MOST_WAITING:
-                count = f"{self._waiting} tasks of this runtime wait for others already"
-                refusal = RuntimeError(f"the task {task.name!r} cannot wait: {count}")
-            if refusal is None:
-                self._waiting += 1
-                task.waits_for = futures
-                worker = thread.worker
-                thread.worker = None
-                if self._spare:
-                    spare = self._spare.pop()
-                    spare.worker = worker
-                    worker.thread = spare
-                    step.wake.append(spare)
+            refusal = self._hurry(task, futures, step)
+            if refusal is None and not task.waits_for:
+                if self._waiting >= MOST_WAITING:
+                    count = f"{self._waiting} tasks of this runtime wait for others already"
+                    refusal = RuntimeError(f"the task {task.name!r} cannot wait: {count}")
                 else:
-                    fresh = self._new_thread(worker)
+                    self._waiting += 1
+                    worker = thread.worker
+                    thread.worker = None
+                    thread.lent = worker
+                    if self._spare:
+                        spare = self._spare.pop()
+                        spare.worker = worker
+                        worker.thread = spare
+                        step.wake.append(spare)
+                    else:
+                        fresh = self._new_thread(worker)
+            if refusal is None:
+                task.waits_for = (*task.waits_for, futures)
             step.settle()
         step.finish()
         if refusal is not None:
             raise refusal
         if fresh is not None:
             self._start_spare(fresh, thread, task)
-        try:
-            yield
-        finally:
-            with graph.lock:
+
+    def _hurry(self, task: Task, futures: list[Any], step: Step) -> Exception | None:
+        """Puts what a task is to wait for ahead of the rest; the error if that waits for the task."""
+        for runtime in {self, *(f.task.runtime for f in futures if isinstance(f, Future))}:
+            runtime._take_inbox(step)
+        step.settle()
+        for other in graph.before(futures):
+            if other is task:
+                names = ", ".join(repr(getattr(f, "name", f)) for f in futures)
+                return DeadlockError(f"the task {task.name!r} would wait for ever: {names} waits for it in turn")
+            if other.state is READY:
+                other.runtime._urgent.append(other)
+                step.runtimes.add(other.runtime)
+        return None
+
+    def _take_back(self, thread: WorkerThread, task: Task, futures: list[Any]) -> None:
+        step = Step()
+        with graph.lock:
+            left = tuple(others for others in task.waits_for if others is not futures)
+            # A coroutine that was left behind ends its wait after the task.
+            last = bool(task.waits_for) and not left
+            task.waits_for = left
+            if last:
                 self._waiting -= 1
-                task.waits_for = ()
-                step = Step()
+                worker = thread.lent
                 if worker.idle:
                     self._leave_idle(worker)
                     self._hand_over(worker.thread, thread, step)
                 else:
                     worker.resuming.append(thread)
-            step.finish()
-            while thread.worker is not worker:
-                thread.sleep()
+        step.finish()
+        while last and thread.worker is not worker:
+            thread.sleep()
 
     def _start_spare(self, fresh: WorkerThread, thread: WorkerThread, task: Task) -> None:
         """Starts the thread that takes over from one that is to wait."""

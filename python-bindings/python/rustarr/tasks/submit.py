@@ -4,17 +4,30 @@ import builtins
 import functools
 import importlib
 import inspect
+import math
+import re
 import sys
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any
 
 from .arguments import Declaration
 from .current import current
 from .future import Future
-from .task import Options, Task
+from .task import Options, Task, function_name
 
 _OPTIONS = Options.__slots__
 _MODES = ("R", "W", "RW")
+_NONE = type(None)
+_TYPES = {
+    "name": ((str, _NONE), "a string"),
+    "synchronous": (Integral, "True or False"),
+    "priority": (Integral, "an integer"),
+    "color": ((str, Integral, _NONE), "a string or an integer"),
+    "flops": ((Real, _NONE), "a number"),
+    "perfmodel": ((str, _NONE), "a string"),
+    "ret_future": (Integral, "True or False"),
+}
 
 
 def submit(func: "Callable | str", /, *args: Any, **kwargs: Any) -> Future:
@@ -23,7 +36,7 @@ def submit(func: "Callable | str", /, *args: Any, **kwargs: Any) -> Future:
     Parameters
     ----------
     func
-        A callable, or its name: ``"math.log10"``, or one of ``__main__`` or of the builtins.
+        A callable, or its name: ``"math.log10"``, or one in ``__main__`` or of the builtins, ``"max"``.
     args, kwargs
         Its arguments. Futures, also in lists, tuples and dicts, are replaced by their results; the task waits for them.
         Arrays order tasks: wherever one of two tasks writes an array or a view of it, they run in the order of
@@ -78,6 +91,8 @@ def task_submit(**options: Any) -> Callable[..., Any]:
     ------
     TypeError
         For an unknown option, or one of a wrong type.
+    ValueError
+        For ``flops`` that are no number of operations, or what is no color.
     """
     made = _options("task_submit", options)
 
@@ -102,22 +117,24 @@ def _options(caller: str, options: dict[str, Any]) -> Options:
     if unknown:
         raise TypeError(f"{caller}: unknown option {', '.join(unknown)}; there are {', '.join(_OPTIONS)}")
     made = Options(**options)
-    wanted = {
-        "name": (str, type(None)),
-        "priority": (int,),
-        "color": (str, int, type(None)),
-        "flops": (int, float, type(None)),
-        "perfmodel": (str, type(None)),
-    }
-    for option, types in wanted.items():
+    for option, (types, told) in _TYPES.items():
         value = getattr(made, option)
         if not isinstance(value, types):
-            names = " or ".join("None" if t is type(None) else t.__name__ for t in types)
-            raise TypeError(f"{caller}: {option} is {names}, not {value!r}")
+            raise TypeError(f"{caller}: {option} is {told}, not {value!r}")
+    if made.flops is not None and not 0 <= made.flops < math.inf:
+        raise ValueError(f"{caller}: flops is a number of operations, not {made.flops!r}")
+    if not _is_colour(made.color):
+        raise ValueError(f'{caller}: color is a name, "#rrggbb" or a number up to 0xffffff, not {made.color!r}')
     base = made.sizebase
-    if not (base is None or callable(base) or (isinstance(base, int) and base >= 0)):
+    if not (base is None or callable(base) or (isinstance(base, Integral) and base >= 0)):
         raise TypeError(f"{caller}: sizebase is a number or a function of the arguments, not {base!r}")
     return made
+
+
+def _is_colour(color: "str | int | None") -> bool:
+    if isinstance(color, str):
+        return re.fullmatch(r"#[0-9A-Fa-f]{6}|[A-Za-z][\w:/ ]*", color) is not None
+    return color is None or 0 <= color <= 0xFFFFFF
 
 
 def _resolve(func: "Callable | str") -> Callable:
@@ -128,7 +145,9 @@ def _resolve(func: "Callable | str") -> Callable:
     if not isinstance(func, str):
         raise TypeError(f"submit: {func!r} is neither a function nor the name of one")
     module, _, name = func.rpartition(".")
-    places = [_named_object(module)] if module else [sys.modules.get("__main__"), builtins]
+    places = [sys.modules.get("__main__"), builtins]
+    if module:
+        places = [*(attribute(place, module) for place in places), _named_object(module)]
     for place in places:
         found = getattr(place, name, None)
         if callable(found):
@@ -136,10 +155,17 @@ def _resolve(func: "Callable | str") -> Callable:
     raise ValueError(f"submit: there is no function {func!r}")
 
 
+def attribute(place: Any, path: str) -> Any:
+    """What a dotted name is in an object, or None."""
+    for part in path.split("."):
+        place = getattr(place, part, None)
+    return place
+
+
 def _named_object(path: str) -> Any:
     """The module, or the class or object in one, of a dotted name."""
     parts = path.split(".")
-    for count in range(len(parts), 0, -1):
+    for count in range(len(parts) if all(parts) else 0, 0, -1):
         name = ".".join(parts[:count])
         try:
             found = importlib.import_module(name)
@@ -148,9 +174,7 @@ def _named_object(path: str) -> Any:
             if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
                 raise
             continue
-        for part in parts[count:]:
-            found = getattr(found, part, None)
-        return found
+        return attribute(found, ".".join(parts[count:])) if parts[count:] else found
     return None
 
 
@@ -164,7 +188,7 @@ def access(**modes: str) -> Callable[[Callable], Callable]:
     Raises
     ------
     TypeError
-        If the function has no such parameter.
+        If the function has no such parameter, or cannot be marked.
     ValueError
         For another mode.
     """
@@ -177,6 +201,8 @@ def access(**modes: str) -> Callable[[Callable], Callable]:
 
 
 def _declare(caller: str, func: Callable, modes: dict[str, str]) -> None:
+    if isinstance(func, Delayed):
+        func = func.__wrapped__
     try:
         parameters = list(inspect.signature(func).parameters.values())
     except ValueError:
@@ -187,13 +213,17 @@ def _declare(caller: str, func: Callable, modes: dict[str, str]) -> None:
         if name not in names and not any_name:
             options = f", and the options are {', '.join(_OPTIONS)}" if caller == "delayed" else ""
             has = ", ".join(p.name for p in parameters) or "none"
-            raise TypeError(f"{caller}: {func.__name__} has no parameter {name!r}; it has {has}{options}")
+            raise TypeError(f"{caller}: {function_name(func)} has no parameter {name!r}; it has {has}{options}")
         if modes[name] not in _MODES:
             raise ValueError(f'{caller}: {name}={modes[name]!r} is none of "R", "W", "RW"')
     positions = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
     before = getattr(func, "__rustarr_access__", None)
-    func.__rustarr_access__ = Declaration(positions, rest, {**(before.modes if before else {}), **modes})
+    declaration = Declaration(positions, rest, {**(before.modes if before else {}), **modes})
+    try:
+        func.__rustarr_access__ = declaration
+    except AttributeError:
+        raise TypeError(f"{caller}: {func!r} cannot be declared; declare a function that calls it") from None
 
 
 class Delayed:
@@ -204,7 +234,7 @@ class Delayed:
         self.__wrapped__ = func
         self.options = options
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Submits a call; returns what ``task_submit`` with the same options returns."""
         return _launch(self.options, self.__wrapped__, args, kwargs)
 

@@ -80,7 +80,7 @@ class Task:
     gates: Any = ()
     #: The task that submitted it, while that runs.
     parent: "Task | None" = None
-    #: The futures that it waits for in the middle of its run.
+    #: What it waits for in the middle of its run: a list of futures for each wait. Event loops have several.
     waits_for: Any = ()
     worker: "Worker | None" = None
     started: float | None = None

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ class _Bar:
 
 
 def _colour(color: "str | int | None") -> str | None:
-    return f"#{color & 0xFFFFFF:06x}" if isinstance(color, int) else color
+    return f"#{int(color):06x}" if isinstance(color, Integral) else color
 
 
 def _quoted(text: str) -> str:

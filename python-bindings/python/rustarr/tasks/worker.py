@@ -79,6 +79,8 @@ class WorkerThread(threading.Thread):
         super().__init__(name="rustarr-task", daemon=True)
         self.runtime = runtime
         self.worker: Worker | None = None
+        #: The worker that it has given up while its task waits.
+        self.lent: Worker | None = None
         self.retired = False
         self._wake = threading.Lock()
         self._wake.acquire()
