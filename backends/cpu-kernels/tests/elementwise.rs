@@ -473,7 +473,7 @@ fn casts_convert_as_scalars_do() {
 fn coordinates_follow_every_axis_and_layout() {
     let host = Host::new("test", None, Some(1), None);
     let shapes = [&[5][..], &[3000], &[40, 50], &[3, 1, 700], &[50, 4, 3]];
-    for shape in affordable(shapes, [&[5], &[70], &[4, 5], &[3, 1, 7], &[5, 4, 3]]) {
+    for shape in affordable(shapes, [&[5], &[9], &[4, 5], &[3, 1, 2], &[2, 4, 3]]) {
         for axis in 0..shape.len() {
             for dtype in [DType::I64, DType::F64, DType::U8, DType::I32] {
                 let mut b = ProgramBuilder::new();
@@ -530,10 +530,10 @@ fn fused_programs_give_the_bits_of_single_steps() {
         Some(1),
         None,
     );
-    for seed in affordable(1..60u64, 1..4) {
+    for seed in affordable(1..60u64, 1..3) {
         let mut rng = Rng(seed * 0x9e37_79b9);
         let shapes = [&[5][..], &[1500], &[40, 60], &[3, 7, 90]];
-        let shape: &[usize] = affordable(shapes, [&[5], &[70], &[9, 30], &[3, 7, 9]])[rng.below(4)];
+        let shape: &[usize] = affordable(shapes, [&[5], &[70], &[5, 9], &[3, 2, 7]])[rng.below(4)];
         let n: usize = shape.iter().product();
         let mut b = ProgramBuilder::new();
         let mut values: Vec<Vec<Scalar>> = Vec::new();
@@ -637,7 +637,7 @@ fn fused_programs_give_the_bits_of_single_steps() {
 #[test]
 fn donated_inputs_are_read_before_they_are_written() {
     let host = Host::new("test", None, Some(1), None);
-    for shape in affordable([&[10][..], &[3000], &[50, 70]], [&[10], &[600], &[5, 7]]) {
+    for shape in affordable([&[10][..], &[3000], &[50, 70]], [&[10], &[33], &[3, 5]]) {
         let n: usize = shape.iter().product();
         for (name, layout) in layouts(shape) {
             if repeats(&layout) {

@@ -236,7 +236,7 @@ fn every_kind_and_dtype_follows_the_tree() {
             let lengths = [
                 1, 2, 3, 15, 16, 17, 31, 64, 65, 511, 512, 513, 1023, 1025, 5000,
             ];
-            for &n in affordable(&lengths[..], &[3, 37]) {
+            for &n in affordable(&lengths[..], &[37]) {
                 for special in [false, true] {
                     let values = if special {
                         rng.scalars(dtype, n)
@@ -273,7 +273,7 @@ fn bits_are_those_of_the_shape() {
         &[2, 3, 4, 5, 6],
         &[20, 30, 40],
     ];
-    for shape in affordable(&shapes[..], &[&[600], &[4, 3, 5]]) {
+    for shape in affordable(&shapes[..], &[&[3, 4]]) {
         for mask in 0..1u64 << shape.len() {
             let axes = AxisMask(mask);
             for (kind, dtype) in [
@@ -332,7 +332,7 @@ fn fused_reductions_give_the_bits_of_two_steps() {
     let sum = b.apply(Op::Subtract, &[product, c]).unwrap();
     let program = b.finish(&[sum]).unwrap();
     let shapes = [&[2000][..], &[50, 70], &[700, 3], &[3, 2000], &[4, 30, 50]];
-    for &shape in affordable(&shapes[..], &[&[600], &[5, 7]]) {
+    for &shape in affordable(&shapes[..], &[&[5, 7]]) {
         let n: usize = shape.iter().product();
         for mask in 0..1u64 << shape.len() {
             for (name, layout) in layouts(shape) {
@@ -449,7 +449,7 @@ fn float_sums_are_accurate() {
         Reduce::Sum,
         &load(DType::F16),
         AxisMask(1),
-        &[long],
+        &[9000],
         &[input],
     );
     assert_eq!(got[0].to_f64(), 9000.0);
@@ -457,7 +457,7 @@ fn float_sums_are_accurate() {
 
 #[test]
 fn logical_reductions_may_stop_early() {
-    let n = affordable(300_000, 3000);
+    let n = affordable(300_000, 1100);
     for host in others() {
         for at in [0, 5, n / 2, n - 1] {
             let mut bytes = vec![0u8; n];
