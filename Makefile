@@ -1,8 +1,8 @@
 # make demo   set up, build, run every example on every backend and print the table
 # make test   set up, build with assertions on, run every test
 # make check  formatting, lints and documentation of the Rust code
-# make miri   interpret tests of the CPU kernels and the front end, to find undefined behaviour (10 minutes)
-# make asan   run tests of the CPU backends with AddressSanitizer, to find stray accesses and leaks (15 minutes)
+# make miri   interpret tests of the CPU kernels and the front end, to find undefined behaviour (minutes)
+# make asan   run tests of the CPU backends with AddressSanitizer, to find stray accesses and leaks (minutes)
 # make bench  compare with NumPy on both CPU backends, and tasks with other schedulers'
 # make build  set up and install the optimised extension into .venv
 # make stubs  write the type stubs of the compiled module anew
@@ -77,7 +77,7 @@ asan: export RUSTFLAGS := -Zsanitizer=address
 asan: export CARGO_INCREMENTAL := 0
 asan:
 	@$(call need_nightly,rust-std)
-	$(ASAN) -p rustarr-cpu-kernels --lib --test elementwise --test reductions --test interrupts
+	$(ASAN) -p rustarr-cpu-kernels --lib --test elementwise --test reductions
 	$(ASAN) -p rustarr --tests
 
 bench: $(VENV)/.built-release
