@@ -148,6 +148,14 @@ def test_errors_are_those_of_our_functions(cpu):
         np.sum(x, no_such_word=1)
 
 
+def test_protocols_called_with_nonsense_refuse(cpu):
+    x = cpu.ones(3)
+    with pytest.raises(TypeError, match="universal function"):
+        x.__array_ufunc__(cpu.ones(2), "sum")
+    assert x.__array_ufunc__(np.add, "reduce", np.ones(3)) is NotImplemented
+    assert x.__array_function__(np.sum, (), (np.ones(3),), {}) is NotImplemented
+
+
 def test_on_the_gpu_only_what_the_namespace_has(gpu):
     x = gpu.asarray(X.astype(np.float32))
     assert np.exp(x).device == np.sum(x, axis=0).device == (np.float32(2) * x).device == x.device

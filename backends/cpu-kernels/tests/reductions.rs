@@ -374,6 +374,33 @@ fn fused_reductions_give_the_bits_of_two_steps() {
     }
 }
 
+/// A coordinate is no memory: it is not read in place, however long the tiles of a load may be.
+#[test]
+fn coordinates_are_reduced_like_their_values() {
+    let host = serial();
+    for shape in [&[70_000][..], &[3, 20_000], &[20_000, 3], &[700, 900]] {
+        for axis in 0..shape.len() {
+            let mut b = ProgramBuilder::new();
+            let x = b.iota(axis, DType::I64);
+            let program = b.finish(&[x]).unwrap();
+            let dense = Layout::contiguous(shape);
+            let values = map(&host, &program, shape, &[], &[], &[dense]);
+            for mask in 1..1u64 << shape.len() {
+                for kind in KINDS.into_iter().filter(|&kind| takes(kind, DType::I64)) {
+                    let axes = AxisMask(mask);
+                    let load = load(DType::I64);
+                    let expected = reduce(&host, kind, &load, axes, shape, &values);
+                    for host in others().iter().chain([&host]) {
+                        let got = reduce(host, kind, &program, axes, shape, &[]);
+                        let what = format!("{kind:?} of axis {axis} of {shape:?} over {mask:b}");
+                        assert_same(&got, &expected, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn empty_domains_give_the_identity() {
     let host = serial();

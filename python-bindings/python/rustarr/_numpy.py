@@ -26,7 +26,9 @@ _OTHERWISE = {"can_cast", "linspace", "numpy.linalg.eig", "numpy.linalg.eigvals"
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """The answer to ``Array.__array_ufunc__``."""
-    if any(_answers_itself(value) for value in (*inputs, *kwargs.get("out", ()))):
+    if not isinstance(ufunc, np.ufunc):
+        raise TypeError(f"__array_ufunc__: a universal function of NumPy is wanted, not {ufunc!r:.80}")
+    if any(_answers_itself(value) for value in (*inputs, *kwargs.get("out", ()))) or not _has_array(inputs, kwargs):
         return NotImplemented
     if method == "__call__" and not kwargs and getattr(np, ufunc.__name__, None) is ufunc:
         result = _own("", ufunc.__name__, inputs, kwargs)
@@ -38,6 +40,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
 def array_function(function: Callable, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """The answer to ``Array.__array_function__``."""
     if not all(issubclass(t, Array) or t.__array_function__ is np.ndarray.__array_function__ for t in types):
+        return NotImplemented
+    if not _has_array(args, kwargs):
         return NotImplemented
     module, name = function.__module__, function.__name__
     part = _PARTS.get(module)
@@ -119,6 +123,11 @@ def _arrays(value: Any) -> Iterator[Array]:
             yield from _arrays(one)
     elif isinstance(value, dict):
         yield from _arrays(list(value.values()))
+
+
+def _has_array(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether an argument is ours. NumPy asks only then, but anybody may."""
+    return next(_arrays((args, kwargs)), None) is not None
 
 
 def _through_numpy(function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

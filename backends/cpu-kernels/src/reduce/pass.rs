@@ -13,7 +13,9 @@ use crate::interp::small::{self, Small};
 use crate::interp::tile::{Steps, Tile};
 use crate::par::Par;
 use crate::tasks;
-use rustarr_interface::{Args, AxisMask, Dims, Error, Layout, Program, Result, Strides, collapse};
+use rustarr_interface::{
+    Args, AxisMask, Code, Dims, Error, Instr, Layout, Program, Result, Strides, collapse,
+};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -248,7 +250,17 @@ fn pass(
             )
         }
     };
-    let plain = program.instrs().len() == 1 && inputs.first().is_some_and(|w| varies(&w));
+    let load = |program: &Program| {
+        matches!(
+            program.instrs(),
+            [Instr {
+                code: Code::Load(_),
+                ..
+            }]
+        )
+    };
+    // The values are those of an input: they may be read as they lie, more than a block at a time.
+    let plain = load(program) && inputs.first().is_some_and(|w| varies(&w));
     let direct = plain && inputs[0].strides[axis] == 1;
     let tile = match way {
         Way::Along if chunk_dims.len() > 1 => Tile { rows: 1, cols: n },

@@ -128,7 +128,7 @@ impl<const N: usize> Fraction<N> {
         }))
     }
 
-    /// `(1 - e^-w) / w` for `w = self` below 0.75: `1 - w (1/2! - w (1/3! - ...))`.
+    /// `(1 - e^-w) / w` for `w = self` below 0.8: `1 - w (1/2! - w (1/3! - ...))`.
     fn decay(self) -> Self {
         let mut sum = Fraction([0; N]);
         // As many terms as the width can tell from zero.
@@ -138,7 +138,7 @@ impl<const N: usize> Fraction<N> {
         self.times(sum).complement()
     }
 
-    /// `e^-w` for `w = self` below 0.75.
+    /// `e^-w` for `w = self` below 0.8.
     fn exp_minus(self) -> Self {
         self.times(self.decay()).complement()
     }
