@@ -1,6 +1,8 @@
 # make demo   set up, build, run every example on every backend and print the table
 # make test   set up, build with assertions on, run every test
 # make check  formatting, lints and documentation of the Rust code
+# make miri   interpret tests of the CPU kernels and the front end, to find undefined behaviour (minutes)
+# make asan   run tests of the CPU backends with AddressSanitizer, to find stray accesses and leaks (minutes)
 # make bench  compare with NumPy on both CPU backends, and tasks with other schedulers'
 # make build  set up and install the optimised extension into .venv
 # make stubs  write the type stubs of the compiled module anew
@@ -29,7 +31,7 @@ export RUSTARR_ALLOW_SOFTWARE ?= 1
 SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml array-api backends shaders python-bindings \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.wgsl' \) -not -path '*/target/*')
 
-.PHONY: demo test check bench build stubs clean
+.PHONY: demo test check miri miri-library miri-tests asan bench build stubs clean
 demo: $(VENV)/.built-release
 	$(VENV_PYTHON) examples/demo.py
 
@@ -45,6 +47,38 @@ check: $(VENV)/.packages
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# Miri and the sanitizers are parts of the nightly toolchain.
+NIGHTLY ?= nightly
+
+# Tree borrows and exposed addresses are for rayon's deques: they fail under stacked borrows, and tag pointers by integers.
+# Its workers and the tests' pools live to the end of the process, as does what they own: leaks are for `make asan`.
+miri miri-library miri-tests: export MIRIFLAGS ?= -Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance \
+	-Zmiri-ignore-leaks
+miri:
+	@$(call need_nightly,miri rust-src)
+	cargo +$(NIGHTLY) miri setup
+	$(MAKE) -j2 --output-sync=target miri-library miri-tests
+
+miri-library:
+	cargo +$(NIGHTLY) miri test -p rustarr-cpu-kernels --lib -- $(MIRI_LIBRARY)
+
+miri-tests:
+	cargo +$(NIGHTLY) miri test -p rustarr-cpu-kernels --test elementwise --test reductions
+	cargo +$(NIGHTLY) miri test -p rustarr --test ndarray --test gate --test manipulation
+
+# The modules whose own loops hold `unsafe`; products of integers are one loop for all of them.
+MIRI_LIBRARY := compact fft gather matmul memory nest pool random reduce search sort --skip int16 --skip int32 --skip uint
+
+# Dependencies are instrumented too, but not optimised as far: that takes half of the time away.
+ASAN := cargo +$(NIGHTLY) test --target x86_64-unknown-linux-gnu --target-dir target/asan \
+	$(foreach package,"*" rustarr-cpu-kernels rustarr-cpu-linalg,--config 'profile.dev.package.$(package).opt-level=1')
+asan: export RUSTFLAGS := -Zsanitizer=address
+asan: export CARGO_INCREMENTAL := 0
+asan:
+	@$(call need_nightly,rust-std)
+	$(ASAN) -p rustarr-cpu-kernels --lib --test elementwise --test reductions
+	$(ASAN) -p rustarr --tests
 
 bench: $(VENV)/.built-release
 	$(VENV_PYTHON) benches/python/bench.py
@@ -77,6 +111,15 @@ $(VENV)/.created:
 	@$(call need_packages)
 	$(PYTHON) -m venv --clear $(VENV)
 	touch $@
+
+# The toolchain with these components, installed if it lacks one.
+define need_nightly
+	command -v rustup >/dev/null || { echo "rustup is missing, which installs the $(NIGHTLY) toolchain: https://rustup.rs" >&2; exit 1; }; \
+	for component in $(1); do \
+		rustup component list --toolchain $(NIGHTLY) --installed 2>/dev/null | grep -q "^$$component" || \
+			{ rustup toolchain install $(NIGHTLY) --profile minimal $(addprefix --component ,$(1)); break; }; \
+	done
+endef
 
 # Debian's names for: a linker, the venv module, the Vulkan loader and Mesa's drivers with the
 # software adapter. Elsewhere the system has to bring them.

@@ -55,12 +55,17 @@ impl Export {
             let detail = format!("the array has dtype {}, not {}", self.dtype(), T::DTYPE);
             return Err(Error::dtype("view", detail));
         }
+        if self.shape().contains(&0) {
+            // No axis has a last element to start from.
+            let nothing = ArrayViewD::from_shape(IxDyn(self.shape()), &[]);
+            return nothing.map_err(|e| Error::shape("view", e.to_string()));
+        }
         // `ndarray` takes steps forward only; axes that run backward are turned round after.
         let mut start = self.ptr().as_ptr().cast::<T>();
         let mut steps = Vec::with_capacity(self.shape().len());
         for (&dim, &stride) in self.shape().iter().zip(self.strides()) {
-            if stride < 0 && dim > 0 {
-                // SAFETY: the last element along the axis is one of the exported elements.
+            if stride < 0 {
+                // SAFETY: the array has elements, and the last one along the axis is among them.
                 start = unsafe { start.offset(stride * (dim as isize - 1)) };
             }
             steps.push(stride.unsigned_abs());

@@ -98,17 +98,17 @@ unsafe fn count_run(at: *const u8, step: isize, len: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nest::tests::{Array, Rng, buffer, same_for_all_threads};
+    use crate::nest::tests::{Array, Rng, affordable, buffer, same_for_all_threads};
     use rustarr_interface::{Bool, DType, Layout};
 
     #[test]
     fn positions_are_those_of_the_true_elements() {
         let mut rng = Rng(3);
-        for round in 0..150 {
+        for round in 0..affordable(150, 6) {
             let ndim = rng.below(4);
             let mut shape = rng.shape(ndim, 9);
             if round % 10 == 0 {
-                shape = vec![3, 50_000 + rng.below(100)];
+                shape = vec![3, affordable(50_000, 50) + rng.below(100)];
             }
             // Odd bytes are true as well.
             let odds = 1 + rng.below(8);

@@ -204,7 +204,7 @@ float!(f32, f64);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nest::tests::{Array, Rng, same_for_all_threads};
+    use crate::nest::tests::{Array, Rng, affordable, same_for_all_threads};
     use rustarr_interface::{Complex32, Complex64, Layout};
 
     /// The transform by its definition, unscaled, in double precision.
@@ -231,7 +231,7 @@ mod tests {
         value: impl Fn(&mut Rng) -> A,
     ) {
         let mut rng = Rng(41);
-        for round in 0..100 {
+        for round in 0..affordable(100, 4) {
             let ndim = 1 + rng.below(3);
             let mut shape = rng.shape(ndim, 5);
             let axis = rng.below(ndim);
@@ -321,7 +321,7 @@ mod tests {
             axis: 0,
             norm: FftNorm::None,
         };
-        for n in 1..3 * KEPT {
+        for n in 1..affordable(3 * KEPT, 5) {
             let x = Array::dense(&[n], &vec![Complex64::new(1.0, 0.0); n]);
             let out = Array::empty(DType::C128, Layout::contiguous(&[n]));
             fft(Par::Seq, spec(FftKind::Forward), x.operand(), out.operand()).unwrap();

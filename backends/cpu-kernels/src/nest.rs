@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// Elements that are worth a task of their own.
-pub(crate) const GRAIN: usize = 1 << 15;
+pub(crate) const GRAIN: usize = if cfg!(miri) { 1 << 6 } else { 1 << 15 };
 
 /// The first byte of an operand's buffer as a pointer to its elements, shared by tasks which each
 /// touch elements of their own.
@@ -368,15 +368,13 @@ pub(crate) mod tests {
         pub fn bytes(&self) -> Vec<u8> {
             let size = self.dtype.itemsize();
             let base = self.buffer.host_ptr().unwrap().as_ptr();
-            (0..self.layout.size())
-                .flat_map(|i| {
-                    // SAFETY: positions are inside the buffer.
-                    unsafe {
-                        std::slice::from_raw_parts(base.add(self.layout.position(i) * size), size)
-                    }
-                    .to_vec()
-                })
-                .collect()
+            let mut bytes = Vec::with_capacity(self.layout.size() * size);
+            for i in 0..self.layout.size() {
+                let at = self.layout.position(i) * size;
+                // SAFETY: positions are inside the buffer.
+                bytes.extend(unsafe { std::slice::from_raw_parts(base.add(at), size) });
+            }
+            bytes
         }
     }
 
@@ -447,13 +445,19 @@ pub(crate) mod tests {
         }
     }
 
+    /// `all`, or `few` under Miri, which is about a thousand times slower.
+    pub fn affordable<T>(all: T, few: T) -> T {
+        if cfg!(miri) { few } else { all }
+    }
+
     /// Runs `f` under every kind of parallelism and checks that the bytes it returns are the same.
     pub fn same_for_all_threads(f: impl Fn(Par<'_>) -> Vec<u8>) -> Vec<u8> {
         static POOLS: std::sync::OnceLock<Vec<Pool>> = std::sync::OnceLock::new();
         let pools = POOLS.get_or_init(|| {
-            [1, 2, 3, 8]
-                .map(|n| Pool::new(Some(n), None).unwrap())
-                .into()
+            affordable(&[1, 2, 3, 8][..], &[2])
+                .iter()
+                .map(|n| Pool::new(Some(*n), None).unwrap())
+                .collect()
         });
         let expected = f(Par::Seq);
         for pool in pools {
@@ -469,7 +473,7 @@ pub(crate) mod tests {
     #[test]
     fn runs_visit_every_element_in_order() {
         let mut rng = Rng(1);
-        for _ in 0..300 {
+        for _ in 0..affordable(300, 30) {
             let ndim = rng.below(5);
             let shape = rng.shape(ndim, 5);
             let (a, b) = (rng.view(&shape), rng.layout(&shape));

@@ -68,12 +68,12 @@ fn typed<T: Ordered>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nest::tests::{Array, Rng, same_for_all_threads};
+    use crate::nest::tests::{Array, Rng, affordable, same_for_all_threads};
     use rustarr_interface::{Complex64, DType, Element};
 
     fn check<T: Element>(mut value: impl FnMut(&mut Rng) -> T, less: impl Fn(&T, &T) -> bool) {
         let mut rng = Rng(21);
-        for round in 0..60 {
+        for round in 0..affordable(60, 2) {
             let mut table: Vec<T> = (0..rng.below(40)).map(|_| value(&mut rng)).collect();
             // A plain insertion sort: shares nothing with the code under test.
             for i in 1..table.len() {
@@ -84,7 +84,7 @@ mod tests {
                 }
             }
             let shape = if round % 20 == 0 {
-                vec![10_000]
+                vec![affordable(10_000, 40)]
             } else {
                 rng.shape(round % 4, 6)
             };

@@ -91,6 +91,11 @@ pub fn assert_same(got: &[Scalar], expected: &[Scalar], what: &dyn std::fmt::Dis
     }
 }
 
+/// `all`, or `few` under Miri, which is about a thousand times slower.
+pub fn affordable<T>(all: T, few: T) -> T {
+    if cfg!(miri) { few } else { all }
+}
+
 /// A small generator (xorshift), so that runs repeat.
 pub struct Rng(pub u64);
 
