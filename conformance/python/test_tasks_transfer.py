@@ -1,6 +1,7 @@
 """Arrays of one device in tasks of another: copies that are made, kept, and coherent."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -123,6 +124,34 @@ def test_memory_that_others_know(xp):
     assert exported.tolist() == [1.0] * 10
 
 
+@pytest.mark.parametrize("other", ["view", "numpy"])
+def test_parts_of_memory_of_others_are_copied_as_a_whole(xp, other):
+    a = np.zeros(10, dtype=np.float32)
+    x = xp.asarray(a, copy=False)
+    begun, go = threading.Event(), threading.Event()
+
+    @access(x="RW")
+    def slow(x):
+        x += 1
+        begun.set()
+        assert go.wait(60)
+
+    @access(x="RW")
+    def add(x):
+        x += 7
+
+    first = task_submit(where="wgpu")(slow, x[:5])
+    assert begun.wait(60)
+    second = task_submit(where="cpu-serial")(add, x[5:] if other == "view" else a[5:])
+    third = task_submit(where="cpu-serial")(int)
+    third.result(60)  # the worker is free
+    assert not second.done()
+    go.set()
+    first.result(60)
+    second.result(60)
+    assert a.tolist() == [1.0] * 5 + [7.0] * 5
+
+
 def test_overwritten_arguments_are_not_brought(runtime, xp):
     x, out = xp.ones(50_000, dtype=xp.float32), xp.zeros(50_000, dtype=xp.float32)
     before = bytes_moved(runtime)
@@ -191,6 +220,30 @@ def test_memory_of_copies_is_given_back_when_the_device_is_full(xp):
         arrays = [xp.ones(250_000, dtype=xp.float32) for _ in range(6)]
         limited.set_memory_limit(limited.memory_info()["in_use"] + 3_500_000)
         for x in arrays * 2:
+            assert submit(total, x).result(60) == 250_000
+
+
+def test_the_copies_of_a_running_task_stay_when_the_device_is_full(xp):
+    @access(x="RW", y="R")
+    def add(x, y):
+        x += y
+
+    limited = rustarr.Context("wgpu")
+    with Runtime([limited]):
+        old = [xp.ones(250_000, dtype=xp.float32) for _ in range(3)]
+        for x in old:
+            submit(total, x).result(60)
+        limited.release()
+        x, y = (xp.ones(250_000, dtype=xp.float32) for _ in range(2))
+        # Room for the first argument; for the second one the copies of the old arrays have to go.
+        limited.set_memory_limit(limited.memory_info()["in_use"] + 1_500_000)
+        submit(add, x, y).result(60)
+        limited.set_memory_limit(None)
+        assert float(x[0]) == 2.0 == float(x[-1])
+        # Nothing is held for ever: the copies of that task may go in turn.
+        others = [xp.ones(250_000, dtype=xp.float32) for _ in range(4)]
+        limited.set_memory_limit(limited.memory_info()["in_use"] + 500_000)
+        for x in others:
             assert submit(total, x).result(60) == 250_000
 
 

@@ -8,6 +8,7 @@ the elements go home when somebody needs them there. Until then the home's gate 
 import threading
 import time
 import weakref
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -40,6 +41,8 @@ class Replicas:
         self._lock = threading.Lock()
         #: By device: the copy of the whole base, and the home's version that it has.
         self._copies: dict[Any, tuple[Any, int]] = {}
+        #: By device: how many arguments of running tasks are in the copy.
+        self._pins: Counter[Any] = Counter()
         #: The device whose copy is newer than the home.
         self._newest: Any = None
         _all.add(self)
@@ -58,16 +61,22 @@ class Replicas:
         return found[0] if found[1] == version and not shared else None
 
     def fetch(self, array: Any, worker: "Worker", blank: bool) -> tuple[Any, bool]:
-        """The copy of the base on a worker's device, and whether it had to be brought there."""
+        """The copy of the base on a worker's device, and whether it had to be brought there; it stays until `unpin`."""
         with self._lock:
             device = worker.device
             copy = self._usable(array, device)
-            if copy is not None:
-                return copy, False
-            self._restore(array)
-            copy = _core._replica(array, worker.context, blank)
-            self._copies[device] = copy, _core._version(array)[0]
-            return copy, True
+            moved = copy is None
+            if moved:
+                self._restore(array)
+                copy = _core._replica(array, worker.context, blank)
+                self._copies[device] = copy, _core._version(array)[0]
+            self._pins[device] += 1
+            return copy, moved
+
+    def unpin(self, device: Any) -> None:
+        """A task that had the copy on a device has ended."""
+        with self._lock:
+            self._pins[device] -= 1
 
     def wrote(self, array: Any, device: Any) -> None:
         """A task has written the copy on a device."""
@@ -81,9 +90,9 @@ class Replicas:
                 self._restore(array)
 
     def drop(self, device: Any) -> None:
-        """Forgets the copy on a device that is lost or short of memory, unless it is the newest."""
+        """Forgets the copy on a device that is short of memory, unless it is the newest or a running task has it."""
         with self._lock:
-            if device != self._newest:
+            if device != self._newest and not self._pins[device]:
                 self._copies.pop(device, None)
 
     def come_home(self, array: Any = None) -> None:
@@ -142,6 +151,7 @@ class Transfers:
             self._replicas.add(replicas)
         blank = access.mode == "W" and array.size == _core._base_size(array)
         copy = self._timed(task, array.nbytes, lambda: self._fetch(replicas, array, worker, blank))
+        access.pinned = replicas
         return self._hand(access, _core._within(array, copy), worker)
 
     def home(self, access: Access) -> Any:
@@ -183,3 +193,10 @@ class Transfers:
         for access in task.accesses:
             if access.used is not None and access.writes and access.array.device != worker.device:
                 access.owner.replicas.wrote(access.array, worker.device)
+
+    def let_go(self, task: "Task", worker: "Worker") -> None:
+        """A run of a task is over, however: its copies may be given up."""
+        for access in task.accesses:
+            pinned, access.pinned = access.pinned, None
+            if pinned is not None:
+                pinned.unpin(worker.device)
