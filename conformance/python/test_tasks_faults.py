@@ -1,5 +1,6 @@
 """What goes wrong around tasks: exit, Ctrl-C, forks, lost devices. Nothing hangs and nothing is lost silently."""
 
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 import rustarr
 from conftest import open_namespace
-from rustarr.tasks import Runtime, access, explain, submit, task_submit
+from rustarr.tasks import Runtime, access, arguments, explain, submit, task_submit
+from rustarr.tasks import future as tasks_future
 
 pytestmark = pytest.mark.usefixtures("time_limit")
 fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -381,3 +383,80 @@ def test_a_lost_worker_takes_no_more_tasks(scheduler):
         text = pipe.read()
     os.waitpid(pid, 0)
     assert text == repr([True] * 4)
+
+
+def test_what_callbacks_raise_reaches_no_other(caplog):
+    heard = []
+    with Runtime(["cpu-serial"] * 2) as runtime:
+        go = threading.Event()
+
+        def leave():
+            assert go.wait(60)
+            sys.exit(3)
+
+        future = submit(leave)
+        future.add_done_callback(lambda f: f.result())
+        future.add_done_callback(heard.append)
+        go.set()
+        assert isinstance(future.exception(60), SystemExit)
+        runtime.wait(60)
+        assert submit(int).result(60) == 0 and submit(int).result(60) == 0
+    assert heard == [future] and "a callback of" in caplog.text
+
+
+def test_a_cancel_that_is_interrupted(monkeypatch):
+    """Everybody hears of it all the same, whether it waits for its inputs or for its arrays."""
+    x, heard = rustarr.namespace("cpu-serial").zeros(3), []
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with Runtime(["cpu-serial"]) as runtime:
+        never = concurrent.futures.Future()
+        future = submit(lambda never, x: None, never, x)
+        future.add_done_callback(heard.append)
+        waiter = threading.Thread(target=concurrent.futures.wait, args=([future],), daemon=True)
+        waiter.start()
+        monkeypatch.setattr(tasks_future.Future, "_tell_cancelled", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            future.cancel()
+        monkeypatch.undo()
+        with pytest.raises(concurrent.futures.CancelledError):
+            future.result(60)
+        assert future.cancel() and float(x[0]) == 0.0
+        waiter.join(60)
+        assert not waiter.is_alive()
+        runtime.wait(60)
+    assert heard == [future]
+
+
+def test_a_submit_while_another_thread_closes(monkeypatch):
+    original = arguments.scan
+
+    def closing(task):
+        original(task)
+        thread = threading.Thread(target=runtime.close)
+        thread.start()
+        thread.join(60)
+
+    x = rustarr.namespace("cpu-serial").zeros(3)
+    runtime = Runtime(["cpu-serial"])
+    monkeypatch.setattr(arguments, "scan", closing)
+    future = runtime.submit(lambda x: None, x)
+    monkeypatch.undo()
+    assert isinstance(future.exception(60), RuntimeError) and "closed" in str(future.exception())
+    x += 1
+    assert x.tolist() == [1.0] * 3 and not runtime.live
+
+
+def test_an_interrupted_command_at_a_prompt_cancels_nothing():
+    code = """
+from rustarr.tasks import *
+import sys, time
+raise KeyboardInterrupt
+
+tasks = [submit(time.sleep, 0.1) for _ in range(6)]
+tasks[-1].add_done_callback(lambda f: print("cancelled", f.cancelled()))
+"""
+    done = subprocess.run([sys.executable, "-i", "-q"], input=code, capture_output=True, text=True, timeout=60)
+    assert "KeyboardInterrupt" in done.stderr and done.stdout == "cancelled False\n", done.stderr

@@ -524,3 +524,26 @@ def test_many_tasks_over_many_arrays_give_the_sequential_result():
     for got, want in zip(arrays, expected, strict=True):
         submit(lambda x: None, got).result(60)
         np.testing.assert_array_equal(np.asarray(got), want)
+
+
+@both
+def test_arrays_in_a_declared_partial_are_arguments(zeros):
+    @access(x="RW")
+    def fill(x, y, value, *, out):
+        with pytest.raises(ValueError, match="read-only"):
+            y[0] = 1
+        assert gate.wait(60)
+        x[...] = value
+        out[...] = value
+
+    gate = threading.Event()
+    x, out = zeros(3), zeros(3)
+    bound = functools.partial(fill, x, out=out)
+    access(y="R")(bound)
+    first = submit(bound, zeros(2), 5)
+    assert first.name == "fill"
+    later = [submit(access(x="R")(lambda x: float(x[0])), z) for z in (x, out)]
+    assert submit(int).result(60) == 0 and not any(f.done() for f in later)
+    gate.set()
+    first.result(60)
+    assert [f.result(60) for f in later] == [5, 5]

@@ -135,3 +135,18 @@ def test_a_search_over_parameters():
         for n in (1, 2)
     ]
     np.testing.assert_array_equal(*scores)
+
+
+def test_looking_for_joblib_before_importing_it():
+    program = """if True:
+        import importlib.util, sys
+        import rustarr.tasks
+        before = len(sys.meta_path)
+        assert importlib.util.find_spec("joblib") is not None
+        import joblib
+        assert len(sys.meta_path) == before - 1
+        with joblib.parallel_config(backend="rustarr", n_jobs=2):
+            print(joblib.Parallel()(joblib.delayed(abs)(-i) for i in range(3)))
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[0, 1, 2]\n", done.stderr

@@ -10,6 +10,8 @@ import xml.etree.ElementTree
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from rustarr.tasks import Runtime, task_submit
+from rustarr.tasks._files import replacing
 from rustarr.tasks.perfmodel import PerfModels, fit, perfmodel_plot
 
 
@@ -280,3 +282,33 @@ def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"rustarr\[plot\]"):
         filled(tmp_path).plot("log list", path=tmp_path / "x.png")
+
+
+def test_the_models_of_a_runtime_are_saved_when_it_is_closed(tmp_path):
+    models = PerfModels(tmp_path)
+    with Runtime(["cpu-serial"], models=models):
+        task_submit(perfmodel="m", sizebase=3)(int).result(60)
+        assert not models.path("m").exists()
+    assert PerfModels(tmp_path).history("m")["cpu-serial"][3].samples == 1
+
+
+def test_the_models_of_a_runtime_are_saved_at_exit(tmp_path):
+    program = f"""if True:
+        from rustarr.tasks import Runtime, PerfModels, task_submit
+        from rustarr.tasks.worker import current_runtime
+        current_runtime.set(Runtime(["cpu-serial"], models=PerfModels({str(tmp_path)!r})))
+        task_submit(perfmodel="m", sizebase=3)(int)
+    """
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    assert PerfModels(tmp_path).history("m")["cpu-serial"][3].samples == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_files_have_the_mode_of_others(tmp_path):
+    old = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "new") as path:
+            path.write_text("x")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640 and len(list(tmp_path.iterdir())) == 1

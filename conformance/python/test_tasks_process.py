@@ -376,7 +376,6 @@ def script(tmp_path, text, **more):
 
 PENDING = """
 import time
-from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.process import ProcessPool
 def work(i):
     time.sleep(0.05)
@@ -426,7 +425,6 @@ def test_a_script_that_ends_while_a_worker_starts(tmp_path):
 
 
 UNGUARDED = """
-from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.process import ProcessPool
 try:
     print(ProcessPool(2).submit(abs, (-1,)).result())
@@ -444,7 +442,6 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
 
 WAITING = """
 import signal, time
-from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.process import ProcessPool
 if __name__ == "__main__":
     pool = ProcessPool(2)
@@ -521,3 +518,29 @@ def test_a_forked_child_has_a_pool_of_its_own():
     """
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert process.stdout == "both\n" and not process.stderr, process.stdout + process.stderr
+
+
+@pytest.mark.parametrize("owner", ["numpy", "rustarr"])
+def test_a_worker_survives_what_cannot_be_written_back(owner):
+    a = np.zeros(10)
+    if owner == "rustarr":
+        a = rustarr.namespace("cpu-serial").asarray(a, copy=False)
+        a = rustarr._core._handle(a, a.context, "a")
+    else:
+        a.flags.writeable = False
+    with ProcessPool(1) as pool:
+        error = pool.submit(increment, (a,), writes=[0]).exception(60)
+        assert isinstance(error, ValueError) and "read-only" in str(error)
+        first = pool.pids()
+        assert pool.submit(os.getpid).result(60) == first[0] and len(first) == 1
+        process = next(iter(pool._workers)).process
+    assert process.exitcode == 0, "it was told to end"
+
+
+def test_arrays_of_a_device_that_is_not_there_come_with_a_warning():
+    data = np.ones(3, dtype=np.float32)
+    with pytest.warns(rustarr.FallbackWarning, match="wgpu:99"):
+        x = _segments._as_array(data, "wgpu:99")
+    assert x.context.name == "cpu-parallel" and x.tolist() == [1.0] * 3
+    with pytest.raises(ValueError, match="backend"):
+        _segments._as_array(data, "cpu-nowhere")

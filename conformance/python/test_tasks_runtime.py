@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import rustarr
-from rustarr.tasks import DeadlockError, Runtime, Transfers, access, current, explain, submit, task_submit
+from rustarr.tasks import DeadlockError, Runtime, Transfers, access, current, explain, graph, submit, task_submit
 
 pytestmark = pytest.mark.usefixtures("time_limit")
 
@@ -755,3 +755,92 @@ def test_switching_threads_often_changes_nothing():
             assert [f.result(60) for f in [submit(lambda i=i: i) for i in range(500)]] == list(range(500))
     finally:
         sys.setswitchinterval(old)
+
+
+class Reads:
+    """Looks at an array when it dies."""
+
+    def __init__(self, x, seen):
+        self.x, self.seen = x, seen
+
+    def nothing(self):
+        pass
+
+    def __del__(self):
+        self.seen.append(float(self.x[0]))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("holder", ["argument", "result", "function"])
+def test_finalisers_may_wait(workers, holder):
+    """What a task held goes where its finaliser may wait for tasks that come later."""
+    seen, gate = [], Gate()
+    x = rustarr.namespace("cpu-serial").zeros(3)
+
+    @access(x="RW")
+    def increment(x):
+        x += 1
+
+    with Runtime(["cpu-serial"] * workers):
+        submit(gate)
+        if holder == "argument":
+            future = submit(lambda reads: False, Reads(x, seen))
+        elif holder == "result":
+            future = submit(lambda reads: False, submit(lambda: Reads(x, seen)))
+        else:
+            future = submit(Reads(x, seen).nothing)
+        submit(increment, x)
+        gate.opened.set()
+        assert not future.result(60) and submit(int).result(60) == 0
+    assert seen == [1.0]
+
+
+def test_a_finaliser_inside_the_runtime_cannot_wait():
+    with Runtime(["cpu-serial"]):
+        gate = Gate()
+        future = submit(gate)
+        try:
+            with graph.lock, pytest.raises(DeadlockError, match="finaliser"):
+                future.result(60)
+        finally:
+            gate.opened.set()
+        future.result(60)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("scheduler", ["eager", "dmda"])
+@pytest.mark.parametrize("late", [False, True])
+def test_sizes_may_be_values(scheduler, count, late):
+    """A size may read the task's own arrays, after their writers and before the task itself, and wait for others."""
+    models = Linear({"cpu-serial": (1.0, 1.0)})
+    n = rustarr.namespace("cpu-serial").zeros(1)
+
+    def add(n, k):
+        n += k
+
+    def size(n, k):
+        return int(n[0]) + submit(lambda: k).result(60)
+
+    with Runtime(["cpu-serial"] * count, scheduler=scheduler, models=models):
+        submit(add, n, 5)
+        k = submit(lambda: 2) if late else 2
+        future = task_submit(perfmodel="m", sizebase=size)(add, n, k)
+        later = submit(add, n, 1)
+        future.result(60)
+        later.result(60)
+        assert float(n[0]) == 8.0 and [size for _, _, size, _ in models.recorded] == [7]
+
+
+def test_models_may_wait_for_tasks():
+    class Slow(Linear):
+        def estimate(self, model, worker, size):
+            assert submit(int).result(60) == 0
+            return super().estimate(model, worker, size)
+
+    models = Slow({"cpu-serial": (1.0, 1.0)})
+    with Runtime(["cpu-serial"] * 2, scheduler="dmda", models=models):
+        gate = Gate()
+        future = task_submit(perfmodel="m")(lambda x: x, submit(gate))
+        gate.opened.set()
+        future.result(60)
+        assert "expected to finish first" in str(explain(future))

@@ -1,8 +1,8 @@
 """Files that several processes share: where they are kept, locks on them, and replacing them whole."""
 
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -85,10 +85,11 @@ class FileLock:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A new file beside `path` that takes its place when the block ends well: readers see the old or the new one."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
-    os.close(handle)
+    name = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
+    # Not by tempfile, whose files are their owner's alone: this one is to have the mode of any other.
+    os.close(os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
     try:
-        yield Path(name)
+        yield name
         os.replace(name, path)
     except BaseException:
         with suppress(OSError):

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import types
+import warnings
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -28,7 +29,7 @@ import numpy as np
 import rustarr
 
 from ._files import FileLock
-from .submit import Delayed, attribute
+from .functions import Delayed, attribute
 
 #: Smaller arrays travel inside the message: mapping a file costs more than copying them.
 SMALLEST = 1 << 15
@@ -313,10 +314,18 @@ def _take(descriptor: Descriptor) -> np.ndarray:
 
 
 def _as_array(data: np.ndarray, context: str) -> "rustarr.Array":
-    """An array in the context of this name, or on the host if this process has no such device."""
+    """An array in the context of this name; on the host, with a warning, if this process cannot open its device."""
     try:
         xp = rustarr.namespace(context)
-    except ValueError:
+    except (ValueError, rustarr.DeviceLostError) as error:
+        # The host is everywhere, so that its contexts fail for other reasons.
+        if context.startswith("cpu-"):
+            raise
+        warnings.warn(
+            f"an array of {context} is on cpu-parallel in process {os.getpid()}: {error}",
+            rustarr.FallbackWarning,
+            stacklevel=2,
+        )
         xp = rustarr.namespace("cpu-parallel")
     return xp.asarray(data, copy=False if xp.context.device.name == "cpu" else None)
 

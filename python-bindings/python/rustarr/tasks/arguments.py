@@ -8,6 +8,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .functions import resolve
 from .hazards import Access, Array, access, is_numpy
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ _PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None), range, sl
 class Declaration:
     """What a function's arguments were declared as: "R", "W" or "RW" by name."""
 
-    def __init__(self, positions: tuple[str, ...], rest: str | None, modes: dict[str, str]) -> None:
-        #: The names of positional parameters, and of ``*args``.
+    def __init__(self, positions: tuple[str | None, ...], rest: str | None, modes: dict[str, str]) -> None:
+        #: The names of positional parameters, None where a name does not matter, and of ``*args``.
         self.positions = positions
         self.rest = rest
         self.modes = modes
@@ -64,6 +65,13 @@ def _leaves(value: Any) -> Iterator[Any]:
                 yield from _leaves(item)
     else:
         yield value
+
+
+def has_futures(task: "Task") -> bool:
+    """Whether there are futures among a task's arguments."""
+    return any(
+        isinstance(value, concurrent.futures.Future) for argument, *_ in _named(task) for value in _leaves(argument)
+    )
 
 
 def scan(task: "Task") -> None:
@@ -131,15 +139,9 @@ class _Preparation:
 
     def put(self, value: Any, label: str | None) -> Any:
         """What the function gets for a value of an argument, whose name is the label if it was declared read-only."""
-        kind = type(value)
-        if kind in _PLAIN:
-            return value
-        if kind is list or kind is tuple:
-            items = [self.put(item, label) for item in value]
-            return kind(items) if any(a is not b for a, b in zip(items, value, strict=True)) else value
-        if kind is dict:
-            items = {key: self.put(item, label) for key, item in value.items()}
-            return items if any(items[key] is not value[key] for key in items) else value
+        return replace(value, lambda leaf: self._put_leaf(leaf, label))
+
+    def _put_leaf(self, value: Any, label: str | None) -> Any:
         if isinstance(value, concurrent.futures.Future):
             return self.put(value.result(), label)
         key = id(value), label
@@ -172,17 +174,17 @@ def results(value: Any) -> Iterator[Any]:
 
 
 def replace(value: Any, instead: Callable[[Any], Any]) -> Any:
-    """A result with its rustarr arrays replaced; the same object where nothing changes."""
-    if isinstance(value, Array):
-        return instead(value)
+    """A value with its leaves replaced; the same object where nothing changes."""
     kind = type(value)
+    if kind in _PLAIN:
+        return value
     if kind is list or kind is tuple:
         items = [replace(item, instead) for item in value]
         return kind(items) if any(a is not b for a, b in zip(items, value, strict=True)) else value
     if kind is dict:
         items = {key: replace(item, instead) for key, item in value.items()}
         return items if any(items[key] is not value[key] for key in items) else value
-    return value
+    return instead(value)
 
 
 def elements(task: "Task") -> int:
@@ -192,11 +194,27 @@ def elements(task: "Task") -> int:
 
 def unwrapped(func: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, tuple, dict[str, Any]]:
     """A call with what `functools.partial` holds among its arguments, where it is found like any other."""
-    while type(func) is functools.partial and "__rustarr_access__" not in func.__dict__:
+    func = resolve(func)
+    while type(func) is functools.partial and (func.args or func.keywords or declaration(func) is None):
         if any(value is _PLACEHOLDER for value in func.args):
             break
-        args, kwargs, func = func.args + args, {**func.keywords, **kwargs}, func.func
+        args, kwargs = func.args + args, {**func.keywords, **kwargs}
+        func = _emptied(func)
     return func, args, kwargs
+
+
+def _emptied(partial: functools.partial) -> Any:
+    """What a partial calls; where the partial was declared, so is that."""
+    inner, outer = resolve(partial.func), declaration(partial)
+    if outer is None:
+        return inner
+    before = declaration(inner)
+    # The positions that it fills come first. They have names if the function was declared itself.
+    names = [before.name(at) if before is not None else None for at in range(len(partial.args))]
+    modes = {**(before.modes if before is not None else {}), **outer.modes}
+    emptied = functools.partial(inner)
+    emptied.__rustarr_access__ = Declaration((*names, *outer.positions), outer.rest, modes)
+    return emptied
 
 
 def wants_namespace(func: Any, args: tuple, kwargs: dict[str, Any]) -> bool:

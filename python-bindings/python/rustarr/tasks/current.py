@@ -7,7 +7,6 @@ import threading
 
 from . import graph, transfer
 from .future import here
-from .hazards import Hazards
 from .runtime import Runtime, runtimes
 from .task import RUNNING
 from .worker import current_runtime
@@ -36,7 +35,9 @@ def default() -> Runtime:
 
 def _finish() -> None:
     """At exit: tasks that were submitted run; after Ctrl-C those that have not begun are cancelled, and counted."""
-    interrupted = issubclass(getattr(sys, "last_type", None) or object, KeyboardInterrupt)
+    # At a prompt an exception ends a command, and what it leaves in `sys` says nothing of the program's end.
+    at_prompt = hasattr(sys, "ps1")
+    interrupted = not at_prompt and issubclass(getattr(sys, "last_type", None) or object, KeyboardInterrupt)
     try:
         if interrupted:
             tasks = [task for runtime in list(runtimes) for task in list(runtime.live.copy().values())]
@@ -57,13 +58,12 @@ def _forked() -> None:
     global _default, _lock
     _lock = threading.Lock()
     _default = None
-    graph.lock = threading.Lock()
     here.task = None
     transfer.after_fork()
     for runtime in list(runtimes):
         runtime.forget_parent()
     runtimes.clear()
-    graph.hazards = Hazards()
+    graph.unlock()
 
 
 # Before the interpreter waits for threads that are not daemons: a task may still need a thread of its own.

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import threading
 import time
 import traceback
 from typing import Any
@@ -23,14 +24,11 @@ def run(task: Task, worker: Worker) -> tuple[Any, BaseException | None]:
     """Runs a task; gives its result, or None and its exception."""
     here.task = task
     try:
-        value = _call_in_process(task) if worker.context is None else _call(task, worker)
-        task.ended = time.perf_counter()
-        if task.options.perfmodel is not None:
-            _measure(task, worker)
-        return value, None
-    except BaseException as error:
-        task.ended = time.perf_counter()
-        return _failed(task, worker, error)
+        outcome = _outcome(task, worker)
+        if outcome[0] is not AGAIN:
+            # Finalisers of arguments are the task's last deed: where they wait, they give up the worker.
+            task.forget()
+        return outcome
     finally:
         here.task = None
         if not task.prepared:
@@ -38,10 +36,23 @@ def run(task: Task, worker: Worker) -> tuple[Any, BaseException | None]:
             task.runtime.transfers.let_go(task, worker)
 
 
+def _outcome(task: Task, worker: Worker) -> tuple[Any, BaseException | None]:
+    try:
+        value = _call_in_process(task) if worker.context is None else _call(task, worker)
+        task.ended = time.perf_counter()
+        if task.size is not None:
+            _measure(task, worker)
+        return value, None
+    except BaseException as error:
+        task.ended = time.perf_counter()
+        return _failed(task, worker, error)
+
+
 def _call(task: Task, worker: Worker) -> Any:
     args, kwargs, func = task.args, task.kwargs, task.func
     if not task.prepared:
         _core._hold([a.array for a in task.accesses if not a.numpy])
+        _size(task)
         args, kwargs = arguments.prepare(task, functools.partial(_fetch, task, worker))
     if arguments.wants_namespace(func, args, kwargs):
         kwargs = {**kwargs, "xp": worker.namespace}
@@ -56,16 +67,46 @@ def _call_in_process(task: Task) -> Any:
     args, kwargs = task.args, task.kwargs
     if not task.prepared:
         _core._hold([a.array for a in task.accesses if not a.numpy])
+        _size(task)
         args, kwargs = arguments.prepare(task, task.runtime.transfers.home)
     task.started = time.perf_counter()
     written = arguments.written(task.func, args, kwargs)
     return task.runtime.pool.submit(task.func, args, kwargs, written).result()
 
 
+def _size(task: Task) -> None:
+    """Finds out a size that was not known before the inputs, and not after the task may have written."""
+    if task.options.perfmodel is not None:
+        try:
+            task.measure()
+        except Exception:
+            _log.warning("the size of the task %r is not known, so it is not measured", task.name, exc_info=True)
+
+
+def expect(task: Task) -> None:
+    """Asks the scheduler for what it has to know of a task whose turn has come: user code may run."""
+    outer = here.task
+    if outer is None and getattr(threading.current_thread(), "runtime", None) is task.runtime:
+        # A size that waits for others gives up the worker.
+        here.task = task
+    try:
+        # On behalf of the task, which others may wait for at the arrays' gates.
+        _core._hold([a.array for a in task.accesses if not a.numpy])
+        task.expects = task.runtime.scheduler.expect(task)
+    except Exception as error:
+        task.expects = error
+    except BaseException as error:
+        task.expects = RuntimeError(f"the size of the task {task.name!r} cannot be had: {error!r}")
+        task.expects.__cause__ = error
+    finally:
+        here.task = outer
+        _core._hold([] if outer is None else [a.array for a in outer.accesses if not a.numpy])
+
+
 def _measure(task: Task, worker: Worker) -> None:
     options, seconds = task.options, task.ended - task.started
     try:
-        task.runtime.models.record(options.perfmodel, worker.kind, task.measure(), seconds, options.flops)
+        task.runtime.models.record(options.perfmodel, worker.kind, task.size, seconds, options.flops)
     except Exception:
         _log.warning("the task %r was not measured", task.name, exc_info=True)
 
@@ -97,6 +138,8 @@ def _keep(task: Task, worker: Worker, value: Any) -> Any:
         return value
 
     def instead(array: Any) -> Any:
+        if not isinstance(array, _core.Array):
+            return array
         for access in used:
             if array is access.used:
                 return access.array

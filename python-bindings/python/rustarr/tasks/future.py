@@ -6,11 +6,16 @@ A task that waits for a future of a task gives up its worker meanwhile, whicheve
 import asyncio
 import concurrent.futures
 import contextlib
+import logging
 import threading
 import weakref
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
 from typing import Any
+
+from .errors import DeadlockError
+
+_log = logging.getLogger("rustarr.tasks")
 
 _PENDING = "PENDING"
 _RUNNING = "RUNNING"
@@ -22,6 +27,13 @@ class _Here(threading.local):
     """What the thread is doing: the task that it runs, if it runs one."""
 
     task: Any = None
+    #: Whether it holds the graph's lock, so that only a finaliser can be what it does.
+    locked = False
+
+    def check(self) -> None:
+        """Raises DeadlockError where nothing can be waited for."""
+        if self.locked:
+            raise DeadlockError("a finaliser that the collector runs inside the runtime cannot wait for tasks")
 
 
 here = _Here()
@@ -111,8 +123,6 @@ class Future(concurrent.futures.Future):
 
     def __init__(self) -> None:
         self._done_callbacks: list[Callable] = []
-        # Taken by whoever comes first: the worker that starts the task, or `cancel`.
-        self._open = True
 
     @property
     def _condition(self) -> threading.Condition:
@@ -132,15 +142,12 @@ class Future(concurrent.futures.Future):
 
     def _claim(self) -> bool:
         """Marks the task as running, unless it was cancelled."""
-        if self.__dict__.pop("_open", None) is None:
-            return False
-        self._state = _RUNNING
-        return True
+        # One step: whoever comes first sets the state, the worker that starts the task or `cancel`.
+        return self.__dict__.setdefault("_state", _RUNNING) == _RUNNING
 
     def _reopen(self) -> None:
         """Undoes `_claim`: the task is to run again."""
-        self._state = _PENDING
-        self._open = True
+        del self._state
 
     def _settle(self, value: Any, error: BaseException | None) -> None:
         """Sets the outcome and wakes who waits; callbacks are for `_invoke_callbacks`, later."""
@@ -162,20 +169,47 @@ class Future(concurrent.futures.Future):
         bool
             Whether the task is cancelled.
         """
-        if self.__dict__.pop("_open", None) is None:
+        if self.done():
             return self._state == _CANCELLED
+        told = False
+        try:
+            if self.__dict__.setdefault("_state", _CANCELLED) == _CANCELLED:
+                self.task.forget()
+                self._tell_cancelled()
+                told = True
+        finally:
+            # Ctrl-C may come anywhere. The graph has to hear of it: the task may wait for a future that never comes.
+            # And a worker's thread tells whom this one has not told.
+            if self._state == _CANCELLED:
+                self.task.runtime.arrived(self.task, None if told else self)
+        return told
+
+    def _tell_cancelled(self) -> None:
+        """Wakes those who wait for a cancelled task, and runs the callbacks; a second call does what the first left."""
         with self._condition:
-            self._state = _CANCELLED
-            for waiter in self._waiters:
-                waiter.add_cancelled(self)
-            self._condition.notify_all()
-        self.task.forget()
-        # The graph has to hear of it: the task may wait for a future that never comes.
-        self.task.runtime.arrived(self.task)
+            if "_told" not in self.__dict__:
+                for waiter in self._waiters:
+                    waiter.add_cancelled(self)
+                self._condition.notify_all()
+                self._told = True
         self._invoke_callbacks()
-        return True
+
+    def _invoke_callbacks(self) -> None:
+        """Runs each callback once. What one raises goes to the log: the others, and the worker's thread, go on."""
+        interrupt = None
+        while self._done_callbacks:
+            try:
+                self._done_callbacks.pop(0)(self)
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                    interrupt = error
+                else:
+                    _log.exception("a callback of %r failed", self)
+        if interrupt is not None:
+            raise interrupt
 
     def _wait(self, timeout: float | None) -> None:
+        here.check()
         task = here.task
         if task is None:
             return self._wait_here(timeout)
@@ -248,6 +282,6 @@ class Future(concurrent.futures.Future):
 
     def _after_fork(self) -> None:
         """Forgets locks and waiters in a forked child: the parent's threads may have held them, and are not here."""
-        for key in ("_cond", "_waiting", "_open"):
+        for key in ("_cond", "_waiting"):
             self.__dict__.pop(key, None)
         self._done_callbacks = []

@@ -7,33 +7,62 @@ leave the graph half changed.
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import arguments
 from .errors import DependencyError
-from .future import Future
+from .future import Future, here
 from .hazards import Hazards
-from .task import DONE, ENDING, RUNNING, WAITING, Task
+from .task import DONE, ENDING, READY, RUNNING, WAITING, Task
 
 if TYPE_CHECKING:
     from .runtime import Runtime
     from .worker import WorkerThread
 
-lock = threading.Lock()
+
+class _Lock:
+    """The graph's lock. A finaliser may run in a thread that holds it, and cannot wait there: ``here.locked`` tells."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        here.locked = True
+
+    def __exit__(self, *_: object) -> None:
+        here.locked = False
+        self._lock.release()
+
+
+lock = _Lock()
 hazards = Hazards()
+
+
+def unlock() -> None:
+    """In a forked child: a thread that is not here may have held the lock."""
+    global lock, hazards
+    lock, hazards = _Lock(), Hazards()
+    here.locked = False
 
 
 class Step:
     """What a change of the graph leaves to be done after the lock is released."""
 
-    __slots__ = ("doomed", "ended", "runtimes", "wake")
+    __slots__ = ("doomed", "dropped", "ended", "runtimes", "sized", "untold", "wake")
 
     def __init__(self) -> None:
         #: Tasks that are to end now, with their outcomes.
         self.doomed: list[tuple[Task, BaseException | None]] = []
         #: Tasks that have ended, each with its future if that was not cancelled.
         self.ended: list[tuple[Task, Future | None]] = []
+        #: Cancelled futures of whom not everybody has heard.
+        self.untold: list[Future] = []
+        #: What ended tasks held: user code may run when it goes, which may wait for tasks.
+        self.dropped: list[Any] = []
+        #: Tasks that are ready but for what the scheduler has to find out.
+        self.sized: list[Task] = []
         #: Those that got ready tasks.
         self.runtimes: set[Runtime] = set()
         self.wake: list[WorkerThread] = []
@@ -52,15 +81,20 @@ class Step:
             runtime.choose_wakes(self)
 
     def finish(self) -> None:
-        """Wakes threads, runs the callbacks of ended tasks and reports them."""
+        """Wakes threads, lets go of arguments, runs the callbacks of ended tasks and reports them."""
         for thread in self.wake:
             thread.wake()
+        for task in self.sized:
+            task.runtime.expect(task)
+        self.dropped.clear()
         for task, future in self.ended:
             task.future = None
             if future is not None:
                 if future._done_callbacks:
                     future._invoke_callbacks()
                 task.runtime.report(task, future)
+        for future in self.untold:
+            future._tell_cancelled()
 
 
 def enter(task: Task, step: Step) -> None:
@@ -86,6 +120,14 @@ def enter(task: Task, step: Step) -> None:
                 other.dependents.append(task)
     if task.accesses:
         hazards.register(task, task.accesses)
+    if task.blockers or task.foreign:
+        # What is expected now may be long out of date when it is ready.
+        task.expects = None
+    advance(task, step)
+
+
+def resume(task: Task, step: Step) -> None:
+    """The scheduler has found out what it has to know of a ready task."""
     advance(task, step)
 
 
@@ -94,6 +136,27 @@ def arrive(task: Task, step: Step) -> None:
     if task.entered and task.state is WAITING:
         # A cancelled task waits for no value, only for its turn on its arrays.
         task.foreign = 0 if task.future.cancelled() else task.foreign - 1
+        advance(task, step)
+
+
+def cancelled(future: Future) -> Callable[[Task, Step], None]:
+    """What happens when a task was cancelled, and whoever did it was interrupted."""
+
+    def happened(task: Task, step: Step) -> None:
+        step.untold.append(future)
+        arrive(task, step)
+
+    return happened
+
+
+def refuse(task: Task, step: Step) -> None:
+    """A task will not be run: it fails when its turn on its arrays comes."""
+    error = RuntimeError(f"the runtime was closed; the task {task.name!r} did not run")
+    if task.state is READY:
+        step.doom(task, error)
+    elif task.state is WAITING:
+        task.expects = error
+        task.foreign = 0
         advance(task, step)
 
 
@@ -110,18 +173,22 @@ def advance(task: Task, step: Step) -> None:
     try:
         if task.future.cancelled():
             step.doom(task, None)
+        elif isinstance(task.expects, Exception):
+            # A model or a size that cannot be had, or a runtime that is closed.
+            step.doom(task, task.expects)
         elif task.inputs and (failed := arguments.failure(task)) is not None:
             step.doom(task, dependency_error(task, *failed))
-        elif not (task.inputs and _late_arrays(task)):
+        elif not (task.inputs and _late_arrays(task, step)):
             task.runtime.admit(task, step)
     except Exception as error:
-        # A model or a size that cannot be had, an argument of a strange kind.
+        # An argument of a strange kind.
         step.doom(task, error)
 
 
-def _late_arrays(task: Task) -> bool:
+def _late_arrays(task: Task, step: Step) -> bool:
     """Gives arrays that are only known now their place in the order; whether the task has to wait for it."""
     late = arguments.scan_results(task)
+    step.dropped.append(task.inputs)
     task.inputs = ()
     task.accesses = [*task.accesses, *late]
     hazards.register(task, late)
@@ -142,6 +209,7 @@ def end(task: Task, value: Any, error: BaseException | None, step: Step) -> None
     task.state = DONE
     if task.ended is None:
         task.ended = time.perf_counter()
+    step.dropped.append((task.func, task.args, task.kwargs, task.inputs))
     task.forget()
     task.inputs = ()
     if task.parent is not None and task.parent.state is DONE:
@@ -171,6 +239,7 @@ def _let_go(task: Task, step: Step) -> None:
             continue
         if task.accesses or task.gates:
             hazards.release(task)
+            step.dropped.append((task.accesses, task.gates))
             task.accesses = ()
             task.gates = ()
         followers, task.followers = task.followers, ()

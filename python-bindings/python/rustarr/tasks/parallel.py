@@ -24,10 +24,11 @@ import rustarr
 from . import arguments
 from ._cpus import usable_cpus
 from .current import current
+from .functions import Delayed, function_name
 from .future import Future as TaskFuture
 from .future import awaited, here
 from .hazards import is_numpy
-from .submit import Delayed, task_submit
+from .submit import task_submit
 
 #: Batches of cheap calls grow until one takes about this long: the cost of a task is then a hundredth of it.
 BATCH_SECONDS = 0.01
@@ -88,10 +89,6 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     return cpus + 1 + given
 
 
-def _name(func: Callable[..., Any]) -> str:
-    return getattr(func, "__name__", None) or type(func).__name__
-
-
 def _call(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """A call inside a task: a parameter ``xp`` gets the worker's namespace there as it does in a task of its own."""
     if arguments.wants_namespace(func, args, kwargs):
@@ -100,14 +97,14 @@ def _call(func: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _place(number: int, func: Callable[..., Any]) -> str:
-    return f"in call {number} of Parallel, to {_name(func)}"
+    return f"in call {number} of Parallel, to {function_name(func)}"
 
 
 class _Sequence:
     """A task: several calls, one after the other. Gives the seconds that they took and their results."""
 
     def __init__(self, first: int, calls: list[tuple]) -> None:
-        self.__name__ = _name(calls[0][0])
+        self.__name__ = function_name(calls[0][0])
         self.first = first
         self.calls = calls
 
@@ -322,7 +319,7 @@ class _Parts:
         lengths = {key: len(value) for key, value in arguments.items() if value is not given[key] or _is_array(value)}
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{key!r}: {length}" for key, length in lengths.items())
-            raise ValueError(f"Parallel: arguments of {_name(func)} that are split differ in length ({told})")
+            raise ValueError(f"Parallel: arguments of {function_name(func)} that are split differ in length ({told})")
         total = next(iter(lengths.values()), 1)
         count = min(n_jobs, total) if lengths else 1
         parts: list[_Batch | _Given] = []
@@ -331,7 +328,7 @@ class _Parts:
             part = {key: value[start:stop] if key in lengths else value for key, value in arguments.items()}
             positional = tuple(part[key] for key in range(len(args)))
             keywords = {key: part[key] for key in kwargs}
-            place = f"in the elements from {start} to {stop} of Parallel, to {_name(func)}"
+            place = f"in the elements from {start} to {stop} of Parallel, to {function_name(func)}"
             timed, share = _Timed(func, _flat), (stop - start) / total
             parts.append(_Batch(timed, positional, keywords, func, stop - start, share, place))
         return cls(total, parts)
@@ -439,7 +436,7 @@ class Parallel:
     def _submit(self, batch: _Batch) -> Future:
         options = dict(self._options)
         if options.get("name") is None:
-            options["name"] = _name(batch.func)
+            options["name"] = function_name(batch.func)
         if options.get("sizebase") is None:
             options["sizebase"] = batch.size
         if options.get("flops") is not None:

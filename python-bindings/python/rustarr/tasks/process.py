@@ -24,6 +24,7 @@ from .. import _core
 from ._cpus import usable_cpus
 from ._segments import Folder, Segment, Sharing, pack_arguments, pack_result, reduce_delayed
 from .arguments import wants_namespace
+from .functions import function_name
 from .hazards import is_numpy
 
 
@@ -123,9 +124,9 @@ def _explain(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], error: B
         except Exception as reason:
             way_out = " (define it at the top of a module)" if value is func else ""
             return TypeError(
-                f"task {_name(func)}: {what}, {_kind(value)}, cannot go to another process: {reason}{way_out}"
+                f"task {function_name(func)}: {what}, {_kind(value)}, cannot go to another process: {reason}{way_out}"
             )
-    return TypeError(f"task {_name(func)} cannot go to another process: {error}")
+    return TypeError(f"task {function_name(func)} cannot go to another process: {error}")
 
 
 class _Trial(pickle.Pickler):
@@ -159,10 +160,6 @@ def check_picklable(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
         _Trial().dump((func, args, kwargs))
     except Exception as error:
         raise _explain(func, args, kwargs, error) from error
-
-
-def _name(func: Any) -> str:
-    return getattr(func, "__name__", None) or type(func).__name__
 
 
 @dataclass(eq=False, slots=True)
@@ -333,7 +330,7 @@ class ProcessPool:
             raise
         except Exception as error:
             raise _explain(func, args, kwargs, error) from error
-        job = _Job(_name(func), *packed)
+        job = _Job(function_name(func), *packed)
         with self._changed:
             if self._closed:
                 self._done(job)
@@ -420,7 +417,7 @@ class ProcessPool:
                         self._running.add(job)
                     try:
                         worker, done, value = self._run(job, worker)
-                    except BaseException as error:
+                    except BaseException as error:  # the worker is gone
                         worker, done, value = None, False, error
                     self._done(job)
                     if done:
@@ -451,32 +448,40 @@ class ProcessPool:
                 self._idle -= 1
 
     def _run(self, job: _Job, worker: _Worker | None) -> tuple[_Worker, bool, Any]:
-        """The worker for the next task, whether this one succeeded, and its result or exception."""
+        """The worker for the next task, whether this one succeeded, and its result or exception.
+
+        Where it raises, the worker's process has been ended.
+        """
         while True:
             worker = worker or self._new_worker()
             try:
                 worker.wait()
                 worker.pipe.send_bytes(job.message)
                 if worker.receive() is not None:
+                    message = worker.receive()
                     break
-            except WorkerDiedError:
-                self._lose(worker)
-                raise
             except OSError:
                 pass
+            except BaseException:
+                self._discard(worker)
+                raise
             # It died idle: it has not begun the task, which goes to another one.
-            self._lose(worker)
-            worker.process.kill()
-            worker.end()
+            self._discard(worker)
             worker = None
-        message = worker.receive()
         if message is None:
             self._lose(worker)
             raise WorkerDiedError(f"task {job.name}: worker process {worker.process.pid} died ({worker.end()})")
         try:
+            return worker, *self._outcome(job, message)
+        except BaseException as error:
+            return worker, False, error
+
+    def _outcome(self, job: _Job, message: bytes) -> tuple[bool, Any]:
+        """Whether a task succeeded, and its result or exception; its arrays get what it has written."""
+        try:
             done, value = pickle.loads(message)
         except Exception as error:
-            return worker, False, RuntimeError(f"task {job.name}: its result cannot be unpickled: {error!r}")
+            raise RuntimeError(f"task {job.name}: its result cannot be unpickled: {error!r}") from error
         if done:
             # On behalf of the task, which others may wait for at the arrays' gates.
             _core._hold([array for array, _ in job.written if isinstance(array, _core.Array)])
@@ -485,10 +490,16 @@ class ProcessPool:
                     array[...] = segment.array
             finally:
                 _core._hold([])
-            return worker, True, value
+            return True, value
         error, text = value
         error.__cause__ = _RemoteTraceback(text)
-        return worker, False, error
+        return False, error
+
+    def _discard(self, worker: _Worker) -> None:
+        """Ends a worker that cannot go on."""
+        self._lose(worker)
+        worker.process.kill()
+        worker.end()
 
     def _lose(self, worker: _Worker) -> None:
         with self._changed:

@@ -2,9 +2,9 @@
 
 import contextlib
 import logging
-import os
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from .. import _core
 from . import arguments, graph
 from ._cpus import usable_cpus
 from .errors import DeadlockError
-from .execute import AGAIN, run
+from .execute import AGAIN, expect, run
 from .future import Future, here
 from .graph import Step
 from .scheduler import Scheduler, make_scheduler
@@ -21,7 +21,7 @@ from .task import READY, RUNNING, WAITING, Options, Task
 from .trace import TaskRecord
 from .trace import current as active_trace
 from .transfer import Transfers
-from .worker import Worker, WorkerThread, current_runtime
+from .worker import Worker, WorkerThread, contexts_of, current_runtime
 
 _log = logging.getLogger("rustarr.tasks")
 
@@ -73,9 +73,7 @@ class Runtime:
         self._pool: Any = None
         self._processes: Runtime | None = None
         self._guard = threading.Lock()
-        contexts = self._contexts(workers, processes)
-        if processes is not None:
-            contexts += [None] * self._count(processes)
+        contexts = contexts_of(workers, processes)
         if not contexts:
             raise ValueError("Runtime: there are no workers; name at least one context, or processes")
         self._process_indices = frozenset(i for i, c in enumerate(contexts) if c is None)
@@ -93,8 +91,8 @@ class Runtime:
         self.one_memory = len({w.device for w in self.workers if w.device is not None}) < 2 and all(
             w.device is None or w.device == "cpu" for w in self.workers
         )
-        #: Tasks with whether they are new, or have heard of something; the workers take them into the graph.
-        self._inbox: deque[tuple[Task, bool]] = deque()
+        #: Tasks with what has happened to them: a function of the graph. The workers take them in.
+        self._inbox: deque[tuple[Task, Callable[[Task, Step], None]]] = deque()
         #: Unended tasks by number.
         self.live: dict[int, Task] = {}
         self._idle: deque[Worker] = deque()
@@ -121,36 +119,6 @@ class Runtime:
                 thread.wake()
             raise
 
-    @staticmethod
-    def _count(processes: Any) -> int:
-        if isinstance(processes, bool) or not isinstance(processes, int):
-            raise TypeError(f"Runtime: processes is an int, not {processes!r}")
-        if processes < 1:
-            raise ValueError(f"Runtime: processes={processes} is not 1 or more")
-        return processes
-
-    @staticmethod
-    def _contexts(workers: Any, processes: int | None) -> list[Any]:
-        if workers is None:
-            if processes is not None:
-                return []
-            named = os.environ.get("RUSTARR_WORKERS", "")
-            workers = [name.strip() for name in named.split(",") if name.strip()]
-            if not workers:
-                return [_core.Context("cpu-serial") for _ in range(usable_cpus())]
-        if isinstance(workers, (str, _core.Context)):
-            workers = [workers]
-        if not isinstance(workers, Iterable):
-            raise TypeError(f"Runtime: workers are contexts or their names, not {workers!r}")
-        contexts = []
-        for worker in workers:
-            if isinstance(worker, str):
-                worker = _core.Context(worker)
-            elif not isinstance(worker, _core.Context):
-                raise TypeError(f"Runtime: a worker is a rustarr.Context or its name, not {type(worker).__name__}")
-            contexts.append(worker)
-        return contexts
-
     @property
     def models(self) -> Any:
         """The performance models."""
@@ -172,11 +140,11 @@ class Runtime:
 
     # Submitting.
 
-    def submit(self, func: Callable, /, *args: Any, **kwargs: Any) -> Future:
+    def submit(self, func: "Callable | str", /, *args: Any, **kwargs: Any) -> Future:
         """Runs a function as a task; see ``rustarr.tasks.submit``."""
         return self.launch(_PLAIN, func, args, kwargs)
 
-    def launch(self, options: Options, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Future:
+    def launch(self, options: Options, func: "Callable | str", args: tuple, kwargs: dict[str, Any]) -> Future:
         """Submits a call.
 
         Raises
@@ -205,20 +173,38 @@ class Runtime:
             # Processes get copies.
             task.undeclared = "R"
         try:
+            # A size that goes by values waits for their writers, of whom the task itself shall not be one.
+            if callable(options.sizebase) and options.perfmodel is not None and not arguments.has_futures(task):
+                task.measure()
             if args or kwargs:
                 arguments.scan(task)
             if options.perfmodel is not None and not task.inputs:
                 task.measure()
+                try:
+                    task.expects = self.scheduler.expect(task)
+                except Exception as error:
+                    task.expects = error
             self.live[task.id] = task
-            self._inbox.append((task, True))
+            self._inbox.append((task, graph.enter))
             self._wake_one()
         except BaseException:
             # Ctrl-C may come anywhere. Nobody gets the future, so the task ends the way of cancelled ones.
             future.cancel()
             self.live[task.id] = task
-            self._inbox.append((task, True))
+            self._inbox.append((task, graph.enter))
             raise
+        if self._stopped:
+            # Another thread has closed the runtime meanwhile.
+            self._refuse_rest()
         return future
+
+    def expect(self, task: Task) -> None:
+        """Has a ready task's expectations found out, which may run user code; the graph hears of it."""
+        expect(task)
+        self._inbox.append((task, graph.resume))
+        self._wake_one()
+        if self._stopped:
+            self._refuse_rest()
 
     def _other_processes(self) -> "Runtime":
         """The runtime of worker processes that stands by one without."""
@@ -227,9 +213,10 @@ class Runtime:
                 self._processes = Runtime(processes=usable_cpus(), models=self._models)
             return self._processes
 
-    def arrived(self, task: Task) -> None:
-        """A future of others, which a task waits for, has ended, or the task was cancelled."""
-        self._inbox.append((task, False))
+    def arrived(self, task: Task, untold: Future | None = None) -> None:
+        """A future of others, which a task waits for, has ended, or the task was cancelled; `untold` is its future then
+        if not all who wait for it have heard."""
+        self._inbox.append((task, graph.arrive if untold is None else graph.cancelled(untold)))
         self._wake_one()
 
     def _wake_one(self) -> None:
@@ -321,11 +308,8 @@ class Runtime:
     def _take_inbox(self, step: Step) -> None:
         inbox = self._inbox
         while inbox:
-            task, new = inbox.popleft()
-            if new:
-                graph.enter(task, step)
-            else:
-                graph.arrive(task, step)
+            task, happened = inbox.popleft()
+            happened(task, step)
 
     def _leave_idle(self, worker: Worker) -> None:
         if worker.idle:
@@ -399,6 +383,11 @@ class Runtime:
         if self._loss is not None and not self._able(task):
             step.doom(task, self._loss)
             return
+        if task.expects is None:
+            if self.scheduler.expects and task.options.perfmodel is not None:
+                step.sized.append(task)
+                return
+            task.expects = {}
         task.state = READY
         self.scheduler.push(task)
         step.runtimes.add(self)
@@ -407,7 +396,7 @@ class Runtime:
         """Tells the traces that are active of a task that is ending."""
         active = active_trace()
         if active is not None:
-            active.add(_record(task, state))
+            active.add(TaskRecord.of(task, state))
 
     def report(self, task: Task, future: Future) -> None:
         """Tells the log of a failure where nobody has a future to ask."""
@@ -430,6 +419,7 @@ class Runtime:
         RuntimeError
             If too many tasks wait already.
         """
+        here.check()
         thread: Any = threading.current_thread()
         futures = list(futures)
         self._give_up(thread, task, futures)
@@ -587,7 +577,36 @@ class Runtime:
         for thread in self._threads.copy():
             if thread is not threading.current_thread():
                 thread.join()
+        if self.live or self._inbox:
+            self._refuse_rest().join()
         runtimes.discard(self)
+        self._save_models()
+
+    def _save_models(self) -> None:
+        """Saves what was measured, unless the models are of a kind that has no files."""
+        save = getattr(self._models, "save", None)
+        if save is not None:
+            try:
+                save()
+            except OSError as error:
+                warnings.warn(f"the performance models were not saved: {error}", RuntimeWarning, stacklevel=3)
+
+    def _refuse_rest(self) -> threading.Thread:
+        """Fails what other threads have submitted while the runtime stopped."""
+
+        def refuse() -> None:
+            step = Step()
+            with graph.lock:
+                self._take_inbox(step)
+                for task in self.live.copy().values():
+                    graph.refuse(task, step)
+                step.settle()
+            step.finish()
+
+        # The lock is not for a thread that Ctrl-C may reach.
+        thread = threading.Thread(target=refuse, name="rustarr-refuse", daemon=True)
+        thread.start()
+        return thread
 
     def __enter__(self) -> "Runtime":
         self._tokens.append(current_runtime.set(self))
@@ -618,8 +637,7 @@ class Runtime:
         """Ends the futures of all tasks at once."""
         while self.live:
             future = self.live.popitem()[1].future
-            if future is not None and not future.done():
-                future._claim()
+            if future is not None and not future.done() and (future.running() or future._claim()):
                 future._settle(None, error)
                 future._invoke_callbacks()
 
@@ -629,20 +647,3 @@ def _is_place(worker: Worker, place: Any) -> bool:
     if isinstance(place, str):
         return place in (worker.name, worker.name.partition("#")[0], worker.name.partition(":")[0])
     return place is worker or (isinstance(place, _core.Context) and place == worker.context)
-
-
-def _record(task: Task, state: str) -> TaskRecord:
-    return TaskRecord(
-        id=task.id,
-        name=task.name,
-        color=task.options.color,
-        worker=None if task.worker is None else task.worker.name,
-        submitted=task.submitted,
-        started=task.started,
-        ended=task.ended,
-        dependencies=task.dependencies,
-        state=state,
-        model=task.options.perfmodel,
-        size=task.size,
-        transfers=task.transfers,
-    )

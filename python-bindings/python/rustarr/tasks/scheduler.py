@@ -1,7 +1,7 @@
 """Schedulers: which ready task a free worker takes next, or which worker a ready task goes to.
 
-All methods are called under the graph's lock. A task that has been taken otherwise stays in the queues until it is met
-there; its state tells.
+All methods but ``expect`` are called under the graph's lock. A task that has been taken otherwise stays in the queues
+until it is met there; its state tells.
 """
 
 import heapq
@@ -48,9 +48,15 @@ class Scheduler:
     """Takes ready tasks and gives them to workers."""
 
     name: str
+    #: Whether `push` goes by what `expect` finds out.
+    expects = False
 
     def __init__(self, runtime: "Runtime") -> None:
         self.runtime = runtime
+
+    def expect(self, task: Task) -> Any:
+        """What `push` has to know of a task, as its ``expects``: called without the lock, so that user code may run."""
+        return ()
 
     def push(self, task: Task) -> None:
         """A task has become ready."""
@@ -190,6 +196,7 @@ class Dmda(Scheduler):
     """
 
     name = "dmda"
+    expects = True
 
     def __init__(self, runtime: "Runtime") -> None:
         super().__init__(runtime)
@@ -203,15 +210,23 @@ class Dmda(Scheduler):
         self._running: list[tuple[Task, float] | None] = [None] * count
         self._assigned: dict[Task, int] = {}
 
+    def expect(self, task: Task) -> dict[str, float | None]:
+        """The seconds that the task takes by kind of worker, as far as its model knows."""
+        model = task.options.perfmodel
+        if model is None:
+            return {}
+        size, seconds = task.measure(), {}
+        for kind in {w.kind for w in self.runtime.workers if Scheduler.suits(self, task, w)}:
+            estimate = self.runtime.models.estimate(model, kind, size)
+            seconds[kind] = None if estimate is None else estimate.seconds
+        return seconds
+
     def push(self, task: Task) -> None:
         clock, options = self.runtime.clock(), task.options
         workers = [w for w in self.runtime.workers if not w.lost and Scheduler.suits(self, task, w)]
         candidates = []
         for worker in workers:
-            seconds = None
-            if options.perfmodel is not None:
-                estimate = self.runtime.models.estimate(options.perfmodel, worker.kind, task.measure())
-                seconds = None if estimate is None else estimate.seconds
+            seconds = task.expects.get(worker.kind)
             ready = self._load[worker.index]
             running = self._running[worker.index]
             if running is not None:

@@ -1,20 +1,17 @@
 """Submitting tasks: ``submit``, ``task_submit``, and the decorators ``delayed`` and ``access``."""
 
-import builtins
-import functools
-import importlib
 import inspect
 import math
 import re
-import sys
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 from .arguments import Declaration
 from .current import current
+from .functions import Delayed, function_name
 from .future import Future
-from .task import Options, Task, function_name
+from .task import Options, Task
 
 _OPTIONS = Options.__slots__
 _MODES = ("R", "W", "RW")
@@ -54,7 +51,7 @@ def submit(func: "Callable | str", /, *args: Any, **kwargs: Any) -> Future:
     ValueError
         If no function has that name.
     """
-    return current().submit(_resolve(func), *args, **kwargs)
+    return current().submit(func, *args, **kwargs)
 
 
 def task_submit(**options: Any) -> Callable[..., Any]:
@@ -94,15 +91,17 @@ def task_submit(**options: Any) -> Callable[..., Any]:
     ValueError
         For ``flops`` that are no number of operations, or what is no color.
     """
-    made = _options("task_submit", options)
+    return _submitter(_options("task_submit", options))
 
+
+def _submitter(options: Options) -> Callable[..., Any]:
     def call(func: "Callable | str", /, *args: Any, **kwargs: Any) -> Any:
-        return _launch(made, _resolve(func), args, kwargs)
+        return _launch(options, func, args, kwargs)
 
     return call
 
 
-def _launch(options: Options, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+def _launch(options: Options, func: "Callable | str", args: tuple, kwargs: dict[str, Any]) -> Any:
     future = current().launch(options, func, args, kwargs)
     if options.synchronous:
         if not options.ret_future:
@@ -135,47 +134,6 @@ def _is_colour(color: "str | int | None") -> bool:
     if isinstance(color, str):
         return re.fullmatch(r"#[0-9A-Fa-f]{6}|[A-Za-z][\w:/ ]*", color) is not None
     return color is None or 0 <= color <= 0xFFFFFF
-
-
-def _resolve(func: "Callable | str") -> Callable:
-    if isinstance(func, Delayed):
-        return func.__wrapped__
-    if callable(func):
-        return func
-    if not isinstance(func, str):
-        raise TypeError(f"submit: {func!r} is neither a function nor the name of one")
-    module, _, name = func.rpartition(".")
-    places = [sys.modules.get("__main__"), builtins]
-    if module:
-        places = [*(attribute(place, module) for place in places), _named_object(module)]
-    for place in places:
-        found = getattr(place, name, None)
-        if callable(found):
-            return _resolve(found)
-    raise ValueError(f"submit: there is no function {func!r}")
-
-
-def attribute(place: Any, path: str) -> Any:
-    """What a dotted name is in an object, or None."""
-    for part in path.split("."):
-        place = getattr(place, part, None)
-    return place
-
-
-def _named_object(path: str) -> Any:
-    """The module, or the class or object in one, of a dotted name."""
-    parts = path.split(".")
-    for count in range(len(parts) if all(parts) else 0, 0, -1):
-        name = ".".join(parts[:count])
-        try:
-            found = importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            # A module that lacks one of its own imports says so itself.
-            if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
-                raise
-            continue
-        return attribute(found, ".".join(parts[count:])) if parts[count:] else found
-    return None
 
 
 def access(**modes: str) -> Callable[[Callable], Callable]:
@@ -226,25 +184,6 @@ def _declare(caller: str, func: Callable, modes: dict[str, str]) -> None:
         raise TypeError(f"{caller}: {func!r} cannot be declared; declare a function that calls it") from None
 
 
-class Delayed:
-    """A function whose calls are tasks. ``__wrapped__`` is the function itself."""
-
-    def __init__(self, func: Callable, options: Options) -> None:
-        functools.update_wrapper(self, func)
-        self.__wrapped__ = func
-        self.options = options
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Submits a call; returns what ``task_submit`` with the same options returns."""
-        return _launch(self.options, self.__wrapped__, args, kwargs)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
-    def __repr__(self) -> str:
-        return f"<delayed {self.__wrapped__!r}>"
-
-
 def delayed(func: Callable | None = None, /, **options: Any) -> Any:
     """Makes a function whose calls are tasks: ``@delayed``, or ``@delayed(name="add", perfmodel="add", a="RW")``.
 
@@ -260,7 +199,7 @@ def delayed(func: Callable | None = None, /, **options: Any) -> Any:
     """
     own = {key: value for key, value in options.items() if key in _OPTIONS}
     modes = {key: value for key, value in options.items() if key not in _OPTIONS}
-    made = _options("delayed", own)
+    call = _submitter(_options("delayed", own))
 
     def decorate(func: Callable) -> Delayed:
         if not callable(func):
@@ -269,7 +208,7 @@ def delayed(func: Callable | None = None, /, **options: Any) -> Any:
             func = func.__wrapped__
         if modes:
             _declare("delayed", func, modes)
-        return Delayed(func, made)
+        return Delayed(func, call)
 
     return decorate if func is None else decorate(func)
 

@@ -2,8 +2,10 @@
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .functions import function_name
 from .future import Future, here
 
 if TYPE_CHECKING:
@@ -16,37 +18,19 @@ _ids = itertools.count(1)
 WAITING, READY, RUNNING, ENDING, DONE = "waiting", "ready", "running", "ending", "done"
 
 
+@dataclass(slots=True, eq=False)
 class Options:
     """What ``task_submit`` was told about tasks; shared by all that it submits."""
 
-    __slots__ = ("name", "synchronous", "priority", "color", "flops", "perfmodel", "sizebase", "where", "ret_future")
-
-    def __init__(
-        self,
-        name: str | None = None,
-        synchronous: bool = False,
-        priority: int = 0,
-        color: str | int | None = None,
-        flops: float | None = None,
-        perfmodel: str | None = None,
-        sizebase: Any = None,
-        where: Any = None,
-        ret_future: bool = True,
-    ) -> None:
-        self.name = name
-        self.synchronous = synchronous
-        self.priority = priority
-        self.color = color
-        self.flops = flops
-        self.perfmodel = perfmodel
-        self.sizebase = sizebase
-        self.where = where
-        self.ret_future = ret_future
-
-
-def function_name(func: Callable) -> str:
-    """What a task is called if nobody named it."""
-    return getattr(func, "__name__", None) or type(func).__name__
+    name: str | None = None
+    synchronous: bool = False
+    priority: int = 0
+    color: str | int | None = None
+    flops: float | None = None
+    perfmodel: str | None = None
+    sizebase: Any = None
+    where: Any = None
+    ret_future: bool = True
 
 
 class Task:
@@ -89,7 +73,8 @@ class Task:
     transfers = 0
     #: Why the worker was chosen; see `explain`.
     choice: Any = None
-    #: The scheduler's own: the seconds that it expects.
+    #: The scheduler's own: what it has found out of the task, or why it could not, and the seconds that it expects.
+    expects: Any = None
     expected = 0.0
 
     def __init__(
@@ -124,13 +109,17 @@ class Task:
         return name if name is not None else function_name(self.func)
 
     def measure(self) -> int:
-        """The size that performance models know the task by; its inputs have ended."""
+        """The size that performance models know the task by.
+
+        A function `sizebase` runs before the task's arrays are announced, when it waits for their writers like
+        everybody else, or when the inputs have ended and the task's turn on its arrays has come.
+        """
         if self.size is None:
             from . import arguments
 
             base = self.options.sizebase
             if callable(base):
-                args, kwargs = arguments.prepare(self, lambda access: access.array)
+                args, kwargs = arguments.prepare(self, self.runtime.transfers.home)
                 base = base(*args, **kwargs)
             self.size = arguments.elements(self) if base is None else int(base)
         return self.size

@@ -12,10 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _figures
 from ._files import replacing
+
+if TYPE_CHECKING:
+    from .task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,24 @@ class TaskRecord:
     size: int | None = None
     #: Arrays that were moved to the worker's device for it.
     transfers: int = 0
+
+    @classmethod
+    def of(cls, task: "Task", state: str) -> "TaskRecord":
+        """The record of a task that is ending."""
+        return cls(
+            id=task.id,
+            name=task.name,
+            color=task.options.color,
+            worker=None if task.worker is None else task.worker.name,
+            submitted=task.submitted,
+            started=task.started,
+            ended=task.ended,
+            dependencies=task.dependencies,
+            state=state,
+            model=task.options.perfmodel,
+            size=task.size,
+            transfers=task.transfers,
+        )
 
 
 @dataclass(frozen=True, slots=True)

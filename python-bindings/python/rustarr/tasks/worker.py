@@ -6,9 +6,13 @@ import logging
 import os
 import threading
 from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import rustarr
+
+from .. import _core
+from ._cpus import usable_cpus
 
 if TYPE_CHECKING:
     from .runtime import Runtime
@@ -70,6 +74,35 @@ def _kind(context: Any) -> str:
             if device["spec"] == context.name:
                 return f"{context.name} {device['name']}"
     return context.name
+
+
+def contexts_of(workers: Any, processes: int | None) -> list[Any]:
+    """The contexts of a runtime's workers, None for a process; see ``Runtime`` for what may be given."""
+    if workers is None:
+        named = os.environ.get("RUSTARR_WORKERS", "")
+        workers = [name.strip() for name in named.split(",") if name.strip()]
+        if processes is not None:
+            workers = []
+        elif not workers:
+            workers = [_core.Context("cpu-serial") for _ in range(usable_cpus())]
+    if isinstance(workers, (str, _core.Context)):
+        workers = [workers]
+    if not isinstance(workers, Iterable):
+        raise TypeError(f"Runtime: workers are contexts or their names, not {workers!r}")
+    contexts = []
+    for worker in workers:
+        if isinstance(worker, str):
+            worker = _core.Context(worker)
+        elif not isinstance(worker, _core.Context):
+            raise TypeError(f"Runtime: a worker is a rustarr.Context or its name, not {type(worker).__name__}")
+        contexts.append(worker)
+    if processes is None:
+        return contexts
+    if isinstance(processes, bool) or not isinstance(processes, int):
+        raise TypeError(f"Runtime: processes is an int, not {processes!r}")
+    if processes < 1:
+        raise ValueError(f"Runtime: processes={processes} is not 1 or more")
+    return contexts + [None] * processes
 
 
 class WorkerThread(threading.Thread):
