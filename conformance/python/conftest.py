@@ -1,12 +1,16 @@
 """The namespaces under test: `xp` runs a test in each, `cpu` in those of the host."""
 
 import os
+import tempfile
 
 import pytest
 import rustarr
 
 # A software GPU is as good as any other for these tests.
 os.environ.setdefault("RUSTARR_ALLOW_SOFTWARE", "1")
+# Nothing that tests measure is kept.
+_models = tempfile.TemporaryDirectory(prefix="rustarr-models-")
+os.environ["RUSTARR_PERF_DIR"] = _models.name
 # Read when SciPy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 

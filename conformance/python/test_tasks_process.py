@@ -376,7 +376,6 @@ def script(tmp_path, text, **more):
 
 PENDING = """
 import time
-from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.process import ProcessPool
 def work(i):
     time.sleep(0.05)
@@ -426,7 +425,6 @@ def test_a_script_that_ends_while_a_worker_starts(tmp_path):
 
 
 UNGUARDED = """
-from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.process import ProcessPool
 try:
     print(ProcessPool(2).submit(abs, (-1,)).result())
@@ -444,7 +442,6 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
 
 WAITING = """
 import signal, time
-from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.process import ProcessPool
 if __name__ == "__main__":
     pool = ProcessPool(2)

@@ -1,8 +1,8 @@
 """Files that several processes share: where they are kept, locks on them, and replacing them whole."""
 
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -85,12 +85,13 @@ class FileLock:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A new file beside `path` that takes its place when the block ends well: readers see the old or the new one."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
-    os.close(handle)
+    # With the permissions of any file that the user writes: those of temporary files are the owner's alone.
+    new = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
+    new.touch(exist_ok=False)
     try:
-        yield Path(name)
-        os.replace(name, path)
+        yield new
+        os.replace(new, path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(name)
+            os.unlink(new)
         raise

@@ -6,7 +6,6 @@ Importing ``rustarr.tasks`` registers the backend, at once or as soon as somebod
 
 import contextlib
 import importlib.abc
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -114,15 +113,19 @@ class _OnImport(importlib.abc.MetaPathFinder):
     """Registers the backend when joblib is imported: importing joblib here would cost everybody its start-up time."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Finds joblib as everybody else does, once, and has `register` called after it."""
+        """Finds joblib as everybody else does and has `register` called after it."""
         if name != "joblib":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        others = (finder for finder in sys.meta_path if finder is not self)
+        found = (finder.find_spec(name, path, target) for finder in others)
+        spec = next((spec for spec in found if spec is not None), None)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def execute_and_register(module: Any) -> None:
+                # Not before: who asks for a spec need not import it.
+                with contextlib.suppress(ValueError):
+                    sys.meta_path.remove(self)
                 execute(module)
                 register()
 
