@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 import rustarr
-from rustarr.tasks import Runtime, access, delayed, explain, submit
+from rustarr.tasks import Runtime, access, delayed, explain, submit, task_submit
 
 pytestmark = pytest.mark.usefixtures("time_limit")
 
@@ -524,3 +524,51 @@ def test_many_tasks_over_many_arrays_give_the_sequential_result():
     for got, want in zip(arrays, expected, strict=True):
         submit(lambda x: None, got).result(60)
         np.testing.assert_array_equal(np.asarray(got), want)
+
+
+def test_a_task_stays_in_the_order_when_regions_become_one():
+    """A reader of two ranges, another reader that joins them, and a writer of the first one."""
+    x, go_on = np.ones(8), threading.Event()
+
+    @access(a="R", b="R")
+    def read(a, b):
+        return float(a.sum() + b.sum())
+
+    @access(a="R")
+    def read_one(a):
+        return float(a.sum())
+
+    def fill(a):
+        a[...] = 100
+
+    with Runtime(["cpu-serial"], scheduler="prio"):
+        submit(go_on.wait, 60)
+        first = submit(read, x[0:2], x[6:8])
+        joined = submit(read_one, x[1:7])
+        last = task_submit(priority=1)(fill, x[0:1])
+        assert first.task.id in last.task.dependencies
+        go_on.set()
+        assert first.result(60) == 4 and joined.result(60) == 6
+        last.result(60)
+    assert x[0] == 100
+
+
+def test_who_touches_an_array_outside_waits_for_what_its_writers_submit(cpu):
+    def child(x):
+        time.sleep(0.01)
+        x += 10
+
+    def parent(x):
+        time.sleep(0.01)
+        submit(child, x)
+
+    with Runtime(["cpu-serial"] * 2):
+        for touch in (np.asarray, lambda x: np.asarray(cpu.sum(x, axis=-1, keepdims=True))[..., 0] / 2):
+            x = cpu.zeros(2)
+            submit(parent, x)
+            assert (touch(x) == 10).all()
+        x = cpu.zeros(2)
+        future = submit(parent, x)
+        x[...] = 1
+        future.result(60)
+        assert x.tolist() == [1, 1]
