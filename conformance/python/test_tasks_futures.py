@@ -324,11 +324,9 @@ def test_errors_of_a_chain_name_the_first_failure_and_stay_small():
     for number in range(4000):
         links.append(task_submit(name=f"link {number}")(add, links[-1]))
     errors = [future.exception(60) for future in links[1:]]
-    assert str(errors[0]) == "the task 'link 0' did not run: its input 'first' failed: ZeroDivisionError: division by zero"
-    assert str(errors[-1]) == (
-        "the task 'link 3999' did not run: its input 'link 3998' failed: 'first' failed: "
-        "ZeroDivisionError: division by zero"
-    )
+    first_failure = "'first' failed: ZeroDivisionError: division by zero"
+    assert str(errors[0]) == f"the task 'link 0' did not run: its input {first_failure}"
+    assert str(errors[-1]) == f"the task 'link 3999' did not run: its input 'link 3998' failed: {first_failure}"
     assert all(error.__cause__ is first.exception() for error in errors)
     assert len("".join(traceback.format_exception(errors[-1]))) < 2000
 
