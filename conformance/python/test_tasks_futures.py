@@ -97,7 +97,7 @@ def test_bad_options(options):
     "options",
     [
         {"flops": -1}, {"flops": float("nan")}, {"flops": float("inf")}, {"color": -1}, {"color": 1 << 24},
-        {"color": "#ff"}, {"color": ""}, {"color": 'red"\n'},
+        {"color": "#ff"}, {"color": ""}, {"color": 'red"\n'}, {"sizebase": 10**400},
     ],
     ids=str,
 )  # fmt: skip
@@ -111,6 +111,18 @@ def test_numbers_of_numpy_are_numbers():
     with trace() as recorded:
         assert task_submit(**options, perfmodel="numbers", synchronous=np.int8(1))(add, 1, 2).result(60) == 3
     assert recorded.records[0].size == 5 and 'fillcolor="#0000ff"' in recorded.to_dot()
+
+
+def test_priorities_of_numpy_are_signed():
+    with Runtime(["cpu-serial"], scheduler="prio") as runtime:
+        gate, ran = Gate(), []
+        runtime.submit(gate)
+        assert gate.started.wait(60)
+        for priority in (np.uint64(2), -1, np.uint8(200), 3):
+            task_submit(priority=priority)(ran.append, int(priority))
+        gate.opened.set()
+        runtime.wait()
+    assert ran == [200, 3, 2, -1]
 
 
 def test_without_a_future():
