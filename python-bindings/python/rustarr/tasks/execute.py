@@ -117,7 +117,9 @@ def _failed(task: Task, worker: Worker, error: BaseException) -> tuple[Any, Base
     lost = isinstance(error, DeviceLostError) and worker.device not in (None, "cpu")
     if lost and not _answers(worker):
         worker.loss = error
-    if not lost:
+    if lost:
+        task.runtime.transfers.abandon(task, worker)
+    else:
         try:
             task.runtime.transfers.finish(task, worker)
         except Exception as second:
