@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import contextvars
 import os
 import random
 import sys
@@ -788,3 +789,11 @@ def test_a_size_that_is_none_is_told_where_it_is_given(size, tmp_path, caplog):
         assert call(abs, runtime.submit(int)).result(60) == 0
     assert "was not measured" in caplog.text and "sizebase" in caplog.text and "Traceback" not in caplog.text
     assert models.models() == []
+
+
+def test_threads_of_a_block_and_its_runtime():
+    with Runtime(["cpu-serial"]) as runtime, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert current() is runtime and submit(current).result(60) is runtime
+        assert pool.submit(current).result(60) is not runtime
+        assert pool.submit(contextvars.copy_context().run, current).result(60) is runtime
+        assert pool.submit(runtime.submit, current).result(60).result(60) is runtime

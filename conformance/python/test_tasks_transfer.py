@@ -190,6 +190,16 @@ def test_results_that_view_a_moved_argument(xp):
     assert task_submit(where="wgpu")(total, x).result(60) == 0.0
 
 
+def test_a_returned_view_shares_memory_on_the_host_only(xp):
+    for where, shared in (("cpu-serial", True), ("wgpu", False)):
+        x = xp.zeros(4, dtype=xp.float32)
+        view = task_submit(where=where)(lambda x: x[1:], x).result(60)
+        x += 1
+        assert view.tolist() == [float(shared)] * 3
+        view += 5
+        assert x.tolist() == [1.0] + [1.0 + 5 * shared] * 3
+
+
 def test_declared_arguments_are_read_only_on_every_device(xp):
     x = xp.zeros(4, dtype=xp.float32)
 
