@@ -98,6 +98,7 @@ def test_bad_options(options):
     [
         {"flops": -1}, {"flops": float("nan")}, {"flops": float("inf")}, {"color": -1}, {"color": 1 << 24},
         {"color": "#ff"}, {"color": ""}, {"color": 'red"\n'}, {"sizebase": 10**400},
+        {"flops": 10**400},
     ],
     ids=str,
 )  # fmt: skip

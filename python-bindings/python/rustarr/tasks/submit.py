@@ -7,6 +7,7 @@ import inspect
 import math
 import operator
 import re
+import reprlib
 import sys
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -122,8 +123,8 @@ def _options(caller: str, options: dict[str, Any]) -> Options:
         value = getattr(made, option)
         if not isinstance(value, types):
             raise TypeError(f"{caller}: {option} is {told}, not {value!r}")
-    if made.flops is not None and not 0 <= made.flops < math.inf:
-        raise ValueError(f"{caller}: flops is a number of operations, not {made.flops!r}")
+    if not _is_operations(made.flops):
+        raise ValueError(f"{caller}: flops is a number of operations, not {reprlib.repr(made.flops)}")
     if not _is_colour(made.color):
         raise ValueError(f'{caller}: color is a name, "#rrggbb" or a number up to 0xffffff, not {made.color!r}')
     made.priority = operator.index(made.priority)  # NumPy's unsigned ones cannot be negated
@@ -133,6 +134,13 @@ def _options(caller: str, options: dict[str, Any]) -> Options:
     if isinstance(base, Integral):
         made.sizebase = size_of(base, caller)
     return made
+
+
+def _is_operations(flops: "Real | None") -> bool:
+    try:
+        return flops is None or 0 <= float(flops) < math.inf
+    except OverflowError:
+        return False
 
 
 def _is_colour(color: "str | int | None") -> bool:
