@@ -1,8 +1,10 @@
 """Tasks on shared arrays: their order, declared access, and who waits for whom outside."""
 
+import concurrent.futures
 import functools
 import threading
 import time
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -546,10 +548,10 @@ def test_a_task_stays_in_the_order_when_regions_become_one():
         first = submit(read, x[0:2], x[6:8])
         joined = submit(read_one, x[1:7])
         last = task_submit(priority=1)(fill, x[0:1])
-        assert first.task.id in last.task.dependencies
         go_on.set()
         assert first.result(60) == 4 and joined.result(60) == 6
         last.result(60)
+        assert first.task.id in last.task.dependencies
     assert x[0] == 100
 
 
@@ -572,3 +574,53 @@ def test_who_touches_an_array_outside_waits_for_what_its_writers_submit(cpu):
         x[...] = 1
         future.result(60)
         assert x.tolist() == [1, 1]
+
+
+class Pair(NamedTuple):
+    left: object
+    right: object
+
+
+@both
+def test_named_tuples_are_looked_into_like_tuples(zeros):
+    gate, x = Gate(1), zeros(4)
+    writing = submit(write_gate, gate, x)
+    assert gate.started.wait(60)
+
+    def look(pair):
+        assert type(pair) is Pair
+        return float(pair.left[0]), pair.right
+
+    reading = submit(look, Pair(x, submit(int, 7)))
+    assert not reading.done()
+    gate.opened.set()
+    writing.result(60)
+    assert reading.result(60) == (1.0, 7)
+    # As the result of a task, and from there into the next one.
+    back = submit(lambda pair: pair, Pair(x, [x]))
+    assert type(back.result(60)) is Pair and back.result().left is x and back.result().right[0] is x
+    assert submit(look, back).result(60)[0] == 1.0
+
+
+def test_containers_without_an_end_are_refused_by_name():
+    ring = []
+    ring.append(ring)
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    for bad in (ring, deep, {"x": ring}, (deep,)):
+        with pytest.raises(ValueError, match="submit: argument 1 of .*nested"):
+            submit(lambda one, two: None, 1, bad)
+        with pytest.raises(ValueError, match="submit: argument 'two' of .*nested"):
+            submit(lambda one, two: None, 1, two=bad)
+    fine = []
+    for _ in range(150):
+        fine = [fine]
+    assert submit(lambda one: one is fine, fine).result(60)
+    with pytest.raises(ValueError, match="the result has .*nested"):
+        submit(lambda: ring).result(60)
+    others = concurrent.futures.Future()
+    later = submit(len, others)
+    others.set_result(ring)
+    with pytest.raises(ValueError, match="nested"):
+        later.result(60)

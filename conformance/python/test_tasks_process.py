@@ -518,3 +518,26 @@ def test_a_forked_child_has_a_pool_of_its_own():
     """
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert process.stdout == "both\n" and not process.stderr, process.stdout + process.stderr
+
+
+@pytest.mark.parametrize("size", [3, LARGE])
+def test_writes_from_outside_wait_for_tasks_that_were_submitted_before(size):
+    xp = rustarr.namespace("cpu-serial")
+    with Runtime(processes=1):
+        busy = submit(nap, 0.3)
+        x = xp.ones(size)
+        before = submit(total, x)
+        x[...] = 5
+        assert busy.done() and before.done()
+        assert (before.result(), submit(total, x).result(60)) == (size, 5 * size)
+
+
+def test_numpy_arrays_are_read_when_a_task_runs_in_a_process_as_in_a_thread():
+    for options in ({"processes": 1}, {"workers": ["cpu-serial"]}):
+        with Runtime(**options):
+            submit(nap, 0).result(60)
+            busy = submit(nap, 0.3)
+            a = np.ones(LARGE)
+            later = submit(total, a)
+            a[:] = 5
+            assert not busy.done() and later.result(60) == 5 * LARGE

@@ -116,3 +116,12 @@ def test_files_have_the_permissions_of_others(tmp_path):
             assert (tmp_path / name).stat().st_mode & 0o777 == 0o640
     finally:
         os.umask(before)
+
+
+def test_names_that_no_file_can_hold(tmp_path):
+    trace = Trace()
+    for number, name in enumerate(["lone \ud800", "$x^"]):
+        trace.add(record(number, name, start=1.0 + number, end=2.0 + number))
+    for suffix in (".dot", ".json", ".svg"):
+        assert trace.write(tmp_path / f"out{suffix}").stat().st_size > 0
+    assert "lone \\ud800" in (tmp_path / "out.dot").read_text(encoding="utf-8")

@@ -64,7 +64,12 @@ def _call_in_process(task: Task) -> Any:
 def _measure(task: Task, worker: Worker) -> None:
     options, seconds = task.options, task.ended - task.started
     try:
-        task.runtime.models.record(options.perfmodel, worker.kind, task.measure(), seconds, options.flops)
+        size = task.measure()
+    except Exception as error:
+        _log.warning("the task %r was not measured: sizebase: %s", task.name, error)
+        return
+    try:
+        task.runtime.models.record(options.perfmodel, worker.kind, size, seconds, options.flops)
     except Exception:
         _log.warning("the task %r was not measured", task.name, exc_info=True)
 
@@ -112,7 +117,9 @@ def _failed(task: Task, worker: Worker, error: BaseException) -> tuple[Any, Base
     lost = isinstance(error, DeviceLostError) and worker.device not in (None, "cpu")
     if lost and not _answers(worker):
         worker.loss = error
-    if not lost:
+    if lost:
+        task.runtime.transfers.abandon(task, worker)
+    else:
         try:
             task.runtime.transfers.finish(task, worker)
         except Exception as second:

@@ -56,6 +56,8 @@ class Runtime:
     ------
     ValueError
         For an unknown scheduler, a context that cannot be, or no workers at all.
+    TypeError
+        For a parameter of another type.
     """
 
     def __init__(
@@ -67,6 +69,10 @@ class Runtime:
         models: Any = None,
         transfers: Transfers | None = None,
     ) -> None:
+        if transfers is not None and not isinstance(transfers, Transfers):
+            raise TypeError(f"Runtime: transfers is a Transfers, not {transfers!r}")
+        if models is not None and not all(callable(getattr(models, name, None)) for name in ("record", "estimate")):
+            raise TypeError(f"Runtime: models is a PerfModels, not {models!r}")
         self.clock: Callable[[], float] = time.perf_counter
         self.transfers = transfers if transfers is not None else Transfers()
         self._models = models
@@ -182,7 +188,7 @@ class Runtime:
         Raises
         ------
         ValueError
-            If no worker is what ``where`` asks for.
+            If no worker is what ``where``, or a part of it, asks for.
         RuntimeError
             If the runtime is closed.
         """
@@ -247,9 +253,11 @@ class Runtime:
             pass
         wanted = where if isinstance(where, (list, tuple, set, frozenset)) else [where]
         found = frozenset(w.index for w in self.workers for place in wanted if _is_place(w, place))
-        if not found:
+        unknown = [place for place in wanted if not any(_is_place(w, place) for w in self.workers)]
+        if unknown or not found:
             names = ", ".join(w.name for w in self.workers)
-            raise ValueError(f"task_submit: no worker is where={where!r}; there are {names}")
+            which = f"{unknown[0]!r} of " if unknown and wanted is where else ""
+            raise ValueError(f"task_submit: no worker is {which}where={where!r}; there are {names}")
         with contextlib.suppress(TypeError):
             self._places[where] = found
         return found

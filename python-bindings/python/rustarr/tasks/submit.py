@@ -5,7 +5,9 @@ import functools
 import importlib
 import inspect
 import math
+import operator
 import re
+import reprlib
 import sys
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -14,7 +16,7 @@ from typing import Any
 from .arguments import Declaration
 from .current import current
 from .future import Future
-from .task import Options, Task, function_name
+from .task import Options, Task, function_name, size_of
 
 _OPTIONS = Options.__slots__
 _MODES = ("R", "W", "RW")
@@ -92,7 +94,7 @@ def task_submit(**options: Any) -> Callable[..., Any]:
     TypeError
         For an unknown option, or one of a wrong type.
     ValueError
-        For ``flops`` that are no number of operations, or what is no color.
+        For ``flops`` that are no number of operations, what is no color, or a size that no float holds.
     """
     made = _options("task_submit", options)
 
@@ -121,14 +123,24 @@ def _options(caller: str, options: dict[str, Any]) -> Options:
         value = getattr(made, option)
         if not isinstance(value, types):
             raise TypeError(f"{caller}: {option} is {told}, not {value!r}")
-    if made.flops is not None and not 0 <= made.flops < math.inf:
-        raise ValueError(f"{caller}: flops is a number of operations, not {made.flops!r}")
+    if not _is_operations(made.flops):
+        raise ValueError(f"{caller}: flops is a number of operations, not {reprlib.repr(made.flops)}")
     if not _is_colour(made.color):
         raise ValueError(f'{caller}: color is a name, "#rrggbb" or a number up to 0xffffff, not {made.color!r}')
+    made.priority = operator.index(made.priority)  # NumPy's unsigned ones cannot be negated
     base = made.sizebase
     if not (base is None or callable(base) or (isinstance(base, Integral) and base >= 0)):
         raise TypeError(f"{caller}: sizebase is a number or a function of the arguments, not {base!r}")
+    if isinstance(base, Integral):
+        made.sizebase = size_of(base, caller)
     return made
+
+
+def _is_operations(flops: "Real | None") -> bool:
+    try:
+        return flops is None or 0 <= float(flops) < math.inf
+    except OverflowError:
+        return False
 
 
 def _is_colour(color: "str | int | None") -> bool:

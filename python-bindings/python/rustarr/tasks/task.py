@@ -1,6 +1,8 @@
 """A task: a call, its place in the graph, and what became of it."""
 
 import itertools
+import reprlib
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +49,18 @@ class Options:
 def function_name(func: Callable) -> str:
     """What a task is called if nobody named it."""
     return getattr(func, "__name__", None) or type(func).__name__
+
+
+def size_of(base: Any, whose: str) -> int:
+    """The size that `sizebase` gave; ValueError for what is no number of elements."""
+    try:
+        size = int(base)
+        if 0 <= size <= sys.float_info.max:
+            return size
+    except (TypeError, ValueError, OverflowError):
+        pass
+    told = f"{base:.3g}" if isinstance(base, float) else reprlib.repr(base)
+    raise ValueError(f"{whose}: sizebase has to give a number from 0 to {sys.float_info.max:.3g}, not {told}")
 
 
 class Task:
@@ -132,7 +146,7 @@ class Task:
             if callable(base):
                 args, kwargs = arguments.prepare(self, lambda access: access.array)
                 base = base(*args, **kwargs)
-            self.size = arguments.elements(self) if base is None else int(base)
+            self.size = arguments.elements(self) if base is None else size_of(base, f"the task {self.name!r}")
         return self.size
 
     def wait(self, timeout: float | None = None) -> None:

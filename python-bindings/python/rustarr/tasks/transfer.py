@@ -180,6 +180,20 @@ class Transfers:
 
     def finish(self, task: "Task", worker: "Worker") -> None:
         """A task has run: copies that it may have written are the newest now."""
-        for access in task.accesses:
-            if access.used is not None and access.writes and access.array.device != worker.device:
+        for access in self._copied(task, worker):
+            if access.mode != "W" or access.written():
                 access.owner.replicas.wrote(access.array, worker.device)
+        for access in self._copied(task, worker):
+            # Memory for what was to be overwritten holds nothing if it was not.
+            if access.mode == "W" and not access.written():
+                access.owner.replicas.drop(worker.device)
+
+    def abandon(self, task: "Task", worker: "Worker") -> None:
+        """A device failed under a task: copies that it was to write there are none any more."""
+        for access in self._copied(task, worker):
+            access.owner.replicas.drop(worker.device)
+
+    @staticmethod
+    def _copied(task: "Task", worker: "Worker") -> list[Access]:
+        """The arrays that a task may write through a copy on the worker's device."""
+        return [a for a in task.accesses if a.used is not None and a.writes and a.array.device != worker.device]
