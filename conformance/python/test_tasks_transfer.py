@@ -1,6 +1,7 @@
 """Arrays of one device in tasks of another: copies that are made, kept, and coherent."""
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -123,6 +124,34 @@ def test_memory_that_others_know(xp):
     assert exported.tolist() == [1.0] * 10
 
 
+@pytest.mark.parametrize("other", ["view", "numpy"])
+def test_parts_of_memory_of_others_are_copied_as_a_whole(xp, other):
+    a = np.zeros(10, dtype=np.float32)
+    x = xp.asarray(a, copy=False)
+    begun, go = threading.Event(), threading.Event()
+
+    @access(x="RW")
+    def slow(x):
+        x += 1
+        begun.set()
+        assert go.wait(60)
+
+    @access(x="RW")
+    def add(x):
+        x += 7
+
+    first = task_submit(where="wgpu")(slow, x[:5])
+    assert begun.wait(60)
+    second = task_submit(where="cpu-serial")(add, x[5:] if other == "view" else a[5:])
+    third = task_submit(where="cpu-serial")(int)
+    third.result(60)  # the worker is free
+    assert not second.done()
+    go.set()
+    first.result(60)
+    second.result(60)
+    assert a.tolist() == [1.0] * 5 + [7.0] * 5
+
+
 def test_overwritten_arguments_are_not_brought(runtime, xp):
     x, out = xp.ones(50_000, dtype=xp.float32), xp.zeros(50_000, dtype=xp.float32)
     before = bytes_moved(runtime)
@@ -242,6 +271,30 @@ def test_memory_of_copies_is_given_back_when_the_device_is_full(xp):
             assert submit(total, x).result(60) == 250_000
 
 
+def test_the_copies_of_a_running_task_stay_when_the_device_is_full(xp):
+    @access(x="RW", y="R")
+    def add(x, y):
+        x += y
+
+    limited = rustarr.Context("wgpu")
+    with Runtime([limited]):
+        old = [xp.ones(250_000, dtype=xp.float32) for _ in range(3)]
+        for x in old:
+            submit(total, x).result(60)
+        limited.release()
+        x, y = (xp.ones(250_000, dtype=xp.float32) for _ in range(2))
+        # Room for the first argument; for the second one the copies of the old arrays have to go.
+        limited.set_memory_limit(limited.memory_info()["in_use"] + 1_500_000)
+        submit(add, x, y).result(60)
+        limited.set_memory_limit(None)
+        assert float(x[0]) == 2.0 == float(x[-1])
+        # Nothing is held for ever: the copies of that task may go in turn.
+        others = [xp.ones(250_000, dtype=xp.float32) for _ in range(4)]
+        limited.set_memory_limit(limited.memory_info()["in_use"] + 500_000)
+        for x in others:
+            assert submit(total, x).result(60) == 250_000
+
+
 def test_copies_die_with_the_array(runtime, xp):
     context = runtime.workers[2].context
     x = xp.ones(1_000_000, dtype=xp.float32)
@@ -274,3 +327,24 @@ def test_random_tasks_on_a_mix_give_the_sequential_result(xp):
         mix(expected[i][start:stop], expected[j][4:], np.float32(k))
     for got, want in zip(arrays, expected, strict=True):
         np.testing.assert_array_equal(rustarr.asnumpy(got), want)
+
+
+@pytest.mark.parametrize("kind", ["own", "exported", "foreign"])
+def test_arguments_on_one_base_are_in_one_copy(xp, kind):
+    @access(out="RW", a="R")
+    def add(out, a):
+        out += a
+
+    @access(out="W", a="R")
+    def double(out, a):
+        out[...] = a * 2
+
+    memory = np.ones(4, dtype=np.float32)
+    x = xp.asarray(memory, copy=kind != "foreign")
+    seen = np.asarray(x) if kind == "exported" else None
+    with Runtime(["wgpu"]):
+        submit(add, x[:2], x[2:]).result(60)
+        assert x.tolist() == [2.0, 2.0, 1.0, 1.0]
+        submit(double, x, x).result(60)
+    assert x.tolist() == [4.0, 4.0, 2.0, 2.0]
+    assert seen is None or seen.tolist() == x.tolist()

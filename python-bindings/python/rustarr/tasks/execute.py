@@ -35,6 +35,7 @@ def run(task: Task, worker: Worker) -> tuple[Any, BaseException | None]:
         here.task = None
         if not task.prepared:
             _core._hold([])
+            task.runtime.transfers.let_go(task, worker)
 
 
 def _call(task: Task, worker: Worker) -> Any:

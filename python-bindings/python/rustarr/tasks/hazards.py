@@ -68,7 +68,7 @@ class Block:
 class Access:
     """An array among a task's arguments: its memory, and what the task may do with it."""
 
-    __slots__ = ("array", "block", "end", "first", "label", "mode", "numpy", "owner", "used", "version")
+    __slots__ = ("array", "block", "end", "first", "label", "mode", "numpy", "owner", "pinned", "used", "version")
 
     def __init__(self, array: Any, mode: str, label: str | None) -> None:
         self.array = array
@@ -83,6 +83,8 @@ class Access:
         #: What the function got instead of the array.
         self.used: Any = None
         self.version = 0
+        #: Where the copy is that it got, which stays there while the task runs.
+        self.pinned: Replicas | None = None
 
     def written(self) -> bool:
         """Whether the task may have written already. NumPy arrays do not tell."""
@@ -115,6 +117,9 @@ def access(task: "Task", value: Any, mode: str | None, name: str | None) -> Acce
         found.block = block
         return found
     first, end, address = _core._span(value)
+    if not task.runtime.one_memory:
+        # Copies on other devices are of whole bases.
+        first, end = 0, _core._base_size(value) * value.dtype.itemsize
     if address is None:
         found.block = block
         found.first, found.end = first, end
@@ -201,9 +206,6 @@ class Hazards:
                 if first == end:
                     continue
                 block = access.block = self.regions.block(first, end)
-            elif not task.runtime.one_memory:
-                # Copies on other devices are of whole bases.
-                first, end = 0, sys.maxsize
             self._order(task, block, first, end, access.writes)
 
     def _order(self, task: "Task", block: Block, first: int, end: int, writes: bool) -> None:

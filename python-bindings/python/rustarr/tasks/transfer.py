@@ -8,6 +8,7 @@ the elements go home when somebody needs them there. Until then the home's gate 
 import threading
 import time
 import weakref
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -40,6 +41,8 @@ class Replicas:
         self._lock = threading.Lock()
         #: By device: the copy of the whole base, and the home's version that it has.
         self._copies: dict[Any, tuple[Any, int]] = {}
+        #: By device: how many arguments of running tasks are in the copy.
+        self._pins: Counter[Any] = Counter()
         #: The device whose copy is newer than the home.
         self._newest: Any = None
         _all.add(self)
@@ -57,17 +60,26 @@ class Replicas:
         # Memory that others know may have changed without a trace.
         return found[0] if found[1] == version and not shared else None
 
-    def fetch(self, array: Any, worker: "Worker", blank: bool) -> tuple[Any, bool]:
-        """The copy of the base on a worker's device, and whether it had to be brought there."""
+    def fetch(self, array: Any, worker: "Worker", blank: bool, held: bool) -> tuple[Any, bool]:
+        """The copy of the base on a worker's device, and whether it had to be brought there; it stays until `unpin`.
+
+        With `held`, the one that another argument of the task is in.
+        """
         with self._lock:
             device = worker.device
-            copy = self._usable(array, device)
-            if copy is not None:
-                return copy, False
-            self._restore(array)
-            copy = _core._replica(array, worker.context, blank)
-            self._copies[device] = copy, _core._version(array)[0]
-            return copy, True
+            copy = self._copies[device][0] if held else self._usable(array, device)
+            moved = copy is None
+            if moved:
+                self._restore(array)
+                copy = _core._replica(array, worker.context, blank)
+                self._copies[device] = copy, _core._version(array)[0]
+            self._pins[device] += 1
+            return copy, moved
+
+    def unpin(self, device: Any) -> None:
+        """A task that had the copy on a device has ended."""
+        with self._lock:
+            self._pins[device] -= 1
 
     def wrote(self, array: Any, device: Any) -> None:
         """A task has written the copy on a device."""
@@ -81,7 +93,13 @@ class Replicas:
                 self._restore(array)
 
     def drop(self, device: Any) -> None:
-        """Forgets the copy on a device that is lost or short of memory, unless it is the newest."""
+        """Forgets the copy on a device that is short of memory, unless it is the newest or a running task has it."""
+        with self._lock:
+            if device != self._newest and not self._pins[device]:
+                self._copies.pop(device, None)
+
+    def forget(self, device: Any) -> None:
+        """The copy on a device has not what the base has."""
         with self._lock:
             if device != self._newest:
                 self._copies.pop(device, None)
@@ -140,8 +158,12 @@ class Transfers:
         if replicas is None:
             replicas = block.replicas = Replicas(array)
             self._replicas.add(replicas)
-        blank = access.mode == "W" and array.size == _core._base_size(array)
-        copy = self._timed(task, array.nbytes, lambda: self._fetch(replicas, array, worker, blank))
+        others = [other for other in task.accesses if other is not access and other.owner is block]
+        blank = access.mode == "W" and array.size == _core._base_size(array) and not others
+        # One base has one copy in a task, whatever has come from outside since.
+        held = any(other.pinned is replicas for other in others)
+        copy = self._timed(task, array.nbytes, lambda: self._fetch(replicas, array, worker, blank, held))
+        access.pinned = replicas
         return self._hand(access, _core._within(array, copy), worker)
 
     def home(self, access: Access) -> Any:
@@ -156,13 +178,13 @@ class Transfers:
         access.version = _core._version(array)[0]
         return access.used
 
-    def _fetch(self, replicas: Replicas, array: Any, worker: "Worker", blank: bool) -> Any:
+    def _fetch(self, replicas: Replicas, array: Any, worker: "Worker", blank: bool, held: bool) -> Any:
         try:
-            return replicas.fetch(array, worker, blank)
+            return replicas.fetch(array, worker, blank, held)
         except MemoryError:
             for other in list(self._replicas):
                 other.drop(worker.device)
-            return replicas.fetch(array, worker, blank)
+            return replicas.fetch(array, worker, blank, held)
 
     def _timed(self, task: "Task", size: int, move: Any) -> Any:
         start = time.perf_counter()
@@ -186,14 +208,21 @@ class Transfers:
         for access in self._copied(task, worker):
             # Memory for what was to be overwritten holds nothing if it was not.
             if access.mode == "W" and not access.written():
-                access.owner.replicas.drop(worker.device)
+                access.owner.replicas.forget(worker.device)
 
     def abandon(self, task: "Task", worker: "Worker") -> None:
         """A device failed under a task: copies that it was to write there are none any more."""
         for access in self._copied(task, worker):
-            access.owner.replicas.drop(worker.device)
+            access.owner.replicas.forget(worker.device)
 
     @staticmethod
     def _copied(task: "Task", worker: "Worker") -> list[Access]:
         """The arrays that a task may write through a copy on the worker's device."""
         return [a for a in task.accesses if a.used is not None and a.writes and a.array.device != worker.device]
+
+    def let_go(self, task: "Task", worker: "Worker") -> None:
+        """A run of a task is over, however: its copies may be given up."""
+        for access in task.accesses:
+            pinned, access.pinned = access.pinned, None
+            if pinned is not None:
+                pinned.unpin(worker.device)
