@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rustarr
-from rustarr.tasks import Runtime, _segments, delayed, submit
+from rustarr.tasks import Runtime, _segments, access, delayed, submit
 from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.parallel import Parallel
 from rustarr.tasks.parallel import delayed as note
@@ -36,6 +36,11 @@ def describe(x):
 
 
 def increment(x):
+    x += 1
+
+
+@access(x="RW")
+def increment_declared(x):
     x += 1
 
 
@@ -541,3 +546,13 @@ def test_numpy_arrays_are_read_when_a_task_runs_in_a_process_as_in_a_thread():
             later = submit(total, a)
             a[:] = 5
             assert not busy.done() and later.result(60) == 5 * LARGE
+
+
+def test_a_result_that_cannot_be_written_back_fails_the_task_alone():
+    fixed = np.zeros(10)
+    fixed.flags.writeable = False
+    with Runtime(processes=1) as runtime:
+        with pytest.raises(ValueError, match="read-only"):
+            runtime.submit(increment_declared, fixed).result(60)
+        before = runtime.submit(os.getpid).result(60)
+        assert runtime.submit(os.getpid).result(60) == before

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import rustarr
-from rustarr.tasks import DeadlockError, Runtime, Transfers, access, current, explain, submit, task_submit
+from rustarr.tasks import DeadlockError, Runtime, Transfers, access, current, delayed, explain, submit, task_submit
 from rustarr.tasks.perfmodel import PerfModels
 
 pytestmark = pytest.mark.usefixtures("time_limit")
@@ -797,3 +797,50 @@ def test_threads_of_a_block_and_its_runtime():
         assert pool.submit(current).result(60) is not runtime
         assert pool.submit(contextvars.copy_context().run, current).result(60) is runtime
         assert pool.submit(runtime.submit, current).result(60).result(60) is runtime
+
+
+def test_code_of_users_runs_outside_of_the_lock(cpu, time_limit):
+    """Sizes are asked for, and arguments let go, while other tasks may be waited for."""
+    x = cpu.asarray(5.0)
+
+    class Reader:
+        def __del__(self):
+            seen.append(float(x))
+
+    def slow(x):
+        time.sleep(0.05)
+        x += 1
+
+    seen = []
+    with Runtime(["cpu-serial"] * 2):
+        sized = task_submit(perfmodel="sized by value", sizebase=lambda n: int(n))(lambda n: 1, x)
+        assert sized.result(60) == 1 and sized.task.size == 5
+        submit(slow, x)
+        submit(lambda r: None, Reader()).result(60)
+        # Of a task that never runs, too.
+        go_on = threading.Event()
+        blocker = submit(go_on.wait, 60)
+        failed = submit(lambda: 1 / 0)
+        submit(lambda a, r: None, failed, Reader())
+        go_on.set()
+        blocker.result(60)
+    assert seen == [6.0, 6.0]
+
+
+def test_no_exception_of_a_callback_ends_a_worker(caplog):
+    def leave(future):
+        raise SystemExit(3)
+
+    with Runtime(["cpu-serial"]) as runtime:
+        go_on = threading.Event()
+        future = submit(go_on.wait, 60)
+        future.add_done_callback(leave)
+        go_on.set()
+        assert future.result(60) and runtime.submit(int).result(60) == 0
+    assert "callback" in caplog.text
+
+
+def test_a_runtime_takes_names_and_delayed_functions():
+    with Runtime(["cpu-serial"]) as runtime:
+        assert runtime.submit("math.log10", 100).result(60) == 2
+        assert runtime.submit(delayed(lambda: 3)).result(60) == 3

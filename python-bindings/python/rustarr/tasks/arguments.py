@@ -109,6 +109,14 @@ def scan(task: "Task") -> None:
         task.prepared = False
 
 
+def has_futures(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a call has to wait for others."""
+    try:
+        return any(isinstance(value, concurrent.futures.Future) for value in _leaves([*args, *kwargs.values()]))
+    except (_TooDeepError, RecursionError):
+        return True  # `scan` says which argument it is
+
+
 def _place(task: "Task", argument: Any) -> str:
     """Where an argument stands in the call."""
     places = [*enumerate(task.args), *task.kwargs.items()]

@@ -6,11 +6,14 @@ A task that waits for a future of a task gives up its worker meanwhile, whicheve
 import asyncio
 import concurrent.futures
 import contextlib
+import logging
 import threading
 import weakref
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
 from typing import Any
+
+_log = logging.getLogger("rustarr.tasks")
 
 _PENDING = "PENDING"
 _RUNNING = "RUNNING"
@@ -174,6 +177,16 @@ class Future(concurrent.futures.Future):
         self.task.runtime.arrived(self.task)
         self._invoke_callbacks()
         return True
+
+    def _invoke_callbacks(self) -> None:
+        for callback in self._done_callbacks:
+            try:
+                callback(self)
+            except BaseException as error:
+                # Nothing that a callback raises ends a worker; Ctrl-C in a callback is for who is at the keyboard.
+                if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                    raise
+                _log.exception("a callback of %r failed", self)
 
     def _wait(self, timeout: float | None) -> None:
         task = here.task

@@ -27,13 +27,15 @@ hazards = Hazards()
 class Step:
     """What a change of the graph leaves to be done after the lock is released."""
 
-    __slots__ = ("doomed", "ended", "runtimes", "wake")
+    __slots__ = ("doomed", "dropped", "ended", "runtimes", "wake")
 
     def __init__(self) -> None:
         #: Tasks that are to end now, with their outcomes.
         self.doomed: list[tuple[Task, BaseException | None]] = []
         #: Tasks that have ended, each with its future if that was not cancelled.
         self.ended: list[tuple[Task, Future | None]] = []
+        #: What tasks have let go: finalisers are code of users, which may wait for other tasks.
+        self.dropped: list[Any] = []
         #: Those that got ready tasks.
         self.runtimes: set[Runtime] = set()
         self.wake: list[WorkerThread] = []
@@ -52,9 +54,10 @@ class Step:
             runtime.choose_wakes(self)
 
     def finish(self) -> None:
-        """Wakes threads, runs the callbacks of ended tasks and reports them."""
+        """Wakes threads, lets things go, runs the callbacks of ended tasks and reports them."""
         for thread in self.wake:
             thread.wake()
+        self.dropped.clear()
         for task, future in self.ended:
             task.future = None
             if future is not None:
@@ -155,6 +158,7 @@ def end(task: Task, value: Any, error: BaseException | None, step: Step) -> None
     task.state = DONE
     if task.ended is None:
         task.ended = time.perf_counter()
+    step.dropped.append((task.func, task.args, task.kwargs, task.inputs))
     task.forget()
     task.inputs = ()
     if task.parent is not None and task.parent.state is DONE:
@@ -184,6 +188,7 @@ def _let_go(task: Task, step: Step) -> None:
             continue
         if task.accesses or task.gates:
             hazards.release(task)
+            step.dropped.append(task.accesses)
             task.accesses = ()
             task.gates = ()
         followers, task.followers = task.followers, ()

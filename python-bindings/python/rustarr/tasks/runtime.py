@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 from .. import _core
@@ -178,8 +179,12 @@ class Runtime:
 
     # Submitting.
 
-    def submit(self, func: Callable, /, *args: Any, **kwargs: Any) -> Future:
+    def submit(self, func: Callable | str, /, *args: Any, **kwargs: Any) -> Future:
         """Runs a function as a task; see ``rustarr.tasks.submit``."""
+        if type(func) is not FunctionType:
+            from .submit import resolve
+
+            func = resolve(func)
         return self.launch(_PLAIN, func, args, kwargs)
 
     def launch(self, options: Options, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Future:
@@ -211,6 +216,9 @@ class Runtime:
             # Processes get copies.
             task.undeclared = "R"
         try:
+            if options.perfmodel is not None and callable(options.sizebase) and not arguments.has_futures(args, kwargs):
+                # While the arrays can still be read: from the next line on others wait for this task.
+                task.measure()
             if args or kwargs:
                 arguments.scan(task)
             if options.perfmodel is not None and not task.inputs:
@@ -293,6 +301,7 @@ class Runtime:
                     else:
                         worker.completed += 1
                         graph.end(task, value, error, step)
+                    step.dropped.append((value, error))
                     task = value = error = None
                 if worker is not None:
                     self._leave_idle(worker)
@@ -318,6 +327,9 @@ class Runtime:
                 while task.waits_for:
                     # Coroutines that were left behind in the middle of a wait.
                     self._take_back(thread, task, task.waits_for[0])
+                if value is not AGAIN:
+                    # Before anybody hears of the end, and not under the lock: finalisers may wait for other tasks.
+                    task.forget()
             elif stop:
                 break
             # Whoever submits looks for the idle after it has filled the inbox.

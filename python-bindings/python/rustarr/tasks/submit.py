@@ -56,7 +56,7 @@ def submit(func: "Callable | str", /, *args: Any, **kwargs: Any) -> Future:
     ValueError
         If no function has that name.
     """
-    return current().submit(_resolve(func), *args, **kwargs)
+    return current().submit(func, *args, **kwargs)
 
 
 def task_submit(**options: Any) -> Callable[..., Any]:
@@ -99,7 +99,7 @@ def task_submit(**options: Any) -> Callable[..., Any]:
     made = _options("task_submit", options)
 
     def call(func: "Callable | str", /, *args: Any, **kwargs: Any) -> Any:
-        return _launch(made, _resolve(func), args, kwargs)
+        return _launch(made, resolve(func), args, kwargs)
 
     return call
 
@@ -149,7 +149,8 @@ def _is_colour(color: "str | int | None") -> bool:
     return color is None or 0 <= color <= 0xFFFFFF
 
 
-def _resolve(func: "Callable | str") -> Callable:
+def resolve(func: "Callable | str") -> Callable:
+    """The function that a callable or a name stands for; see `submit`."""
     if isinstance(func, Delayed):
         return func.__wrapped__
     if callable(func):
@@ -163,7 +164,7 @@ def _resolve(func: "Callable | str") -> Callable:
     for place in places:
         found = getattr(place, name, None)
         if callable(found):
-            return _resolve(found)
+            return resolve(found)
     raise ValueError(f"submit: there is no function {func!r}")
 
 

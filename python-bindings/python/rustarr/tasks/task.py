@@ -144,7 +144,9 @@ class Task:
 
             base = self.options.sizebase
             if callable(base):
-                args, kwargs = arguments.prepare(self, lambda access: access.array)
+                args, kwargs = self.args, self.kwargs
+                if not self.prepared:
+                    args, kwargs = arguments.prepare(self, lambda access: access.array)
                 base = base(*args, **kwargs)
             self.size = arguments.elements(self) if base is None else size_of(base, f"the task {self.name!r}")
         return self.size
