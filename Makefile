@@ -61,11 +61,11 @@ miri:
 	$(MAKE) -j2 --output-sync=target miri-library miri-tests
 
 miri-library:
-	cargo +$(NIGHTLY) miri test -p rustarr-cpu-kernels --lib -- $(MIRI_LIBRARY)
+	env -u MAKEFLAGS cargo +$(NIGHTLY) miri test -p rustarr-cpu-kernels --lib -- $(MIRI_LIBRARY)
 
 miri-tests:
-	cargo +$(NIGHTLY) miri test -p rustarr-cpu-kernels --test elementwise --test reductions
-	cargo +$(NIGHTLY) miri test -p rustarr --test ndarray --test gate --test manipulation
+	env -u MAKEFLAGS cargo +$(NIGHTLY) miri test -p rustarr-cpu-kernels --test elementwise --test reductions
+	env -u MAKEFLAGS cargo +$(NIGHTLY) miri test -p rustarr --test ndarray --test gate --test manipulation
 
 # The modules whose own loops hold `unsafe`; products of integers are one loop for all of them.
 MIRI_LIBRARY := compact fft gather matmul memory nest pool random reduce search sort --skip int16 --skip int32 --skip uint

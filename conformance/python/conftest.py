@@ -1,8 +1,6 @@
 """The namespaces under test: `xp` runs a test in each, `cpu` in those of the host."""
 
-import atexit
 import os
-import shutil
 import tempfile
 
 import pytest
@@ -10,13 +8,11 @@ import rustarr
 
 # A software GPU is as good as any other for these tests.
 os.environ.setdefault("RUSTARR_ALLOW_SOFTWARE", "1")
+# Nothing that tests measure is kept.
+_models = tempfile.TemporaryDirectory(prefix="rustarr-models-")
+os.environ["RUSTARR_PERF_DIR"] = _models.name
 # Read when SciPy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
-
-# Models that tests measure are nothing for the user's own data; worker processes and programs inherit it.
-os.environ["RUSTARR_PERF_DIR"] = tempfile.mkdtemp(prefix="rustarr-perf-")
-# After everything that was registered later, so after the last model was saved.
-atexit.register(shutil.rmtree, os.environ["RUSTARR_PERF_DIR"], ignore_errors=True)
 
 CPU = ("cpu-serial", "cpu-parallel")
 ALL = (*CPU, "wgpu")

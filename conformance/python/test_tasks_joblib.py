@@ -85,11 +85,17 @@ def test_shared_memory_is_what_threads_have():
     assert x.tolist() == list(range(10))
 
 
-@pytest.mark.parametrize("first", ["joblib", "rustarr.tasks"])
-def test_the_order_of_imports_does_not_matter(first):
-    second = {"joblib": "rustarr.tasks", "rustarr.tasks": "joblib"}[first]
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import joblib, rustarr.tasks",
+        "import rustarr.tasks, joblib",
+        "import rustarr.tasks, importlib.util; importlib.util.find_spec('joblib'); import joblib",
+    ],
+)
+def test_the_order_of_imports_does_not_matter(imports):
     program = f"""if 1:
-        import {first}, {second}
+        {imports}
         with joblib.parallel_config(backend="rustarr", n_jobs=2):
             print(joblib.Parallel()(joblib.delayed(abs)(-i) for i in range(3)))
     """

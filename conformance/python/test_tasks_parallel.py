@@ -499,3 +499,11 @@ def test_cpus_follow_mask_and_quota(monkeypatch):
     for quota, want in ((None, 4), (1.5, 2), (0.1, 1), (64.0, 4)):
         monkeypatch.setattr(_cpus, "cgroup_quota", lambda root, quota=quota: quota)
         assert usable_cpus() == want
+
+
+def test_parameters_of_any_name():
+    def named(self, func=2):
+        return self, func
+
+    assert Parallel(n_jobs=1)(delayed(named)(self=i, func=3) for i in range(2)) == [(0, 3), (1, 3)]
+    assert Parallel(n_jobs=1)([delayed(named)(self=tasks.submit(int))]) == [(0, 2)]

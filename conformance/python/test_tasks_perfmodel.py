@@ -312,3 +312,31 @@ def test_files_have_the_mode_of_others(tmp_path):
     finally:
         os.umask(old)
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640 and len(list(tmp_path.iterdir())) == 1
+
+
+def test_names_that_no_terminal_can_show(tmp_path):
+    names = ["lone \ud800", "$x^", "\xe9"]
+    models = PerfModels(tmp_path / "perf")
+    for name in names:
+        for size in (1, 2):
+            models.record(name, "cpu", size, 1.0)
+    models.save()
+    assert PerfModels(tmp_path / "perf").models() == sorted(names)
+    for name in names:
+        assert models.plot(name, path=tmp_path / "x.svg").exists()
+    run = {"directory": tmp_path / "perf", "cwd": tmp_path}
+    listed = command("tasks", "perfmodels", **run)
+    assert listed.returncode == 0 and "lone \\ud800" in listed.stdout, listed.stderr
+
+
+def test_a_damaged_file_costs_the_others_nothing(models, tmp_path):
+    for name in ("good", "bad"):
+        models.record(name, "cpu", 1, 1.0)
+    with pytest.raises(ValueError, match="no measurement"):
+        models.record("good", "cpu", 10**400, 1.0)
+    models.save()
+    text = models.path("bad").read_text()
+    models.path("bad").write_text(text.replace('"1":', f'"{10**400}":'))
+    listed = command("tasks", "perfmodels", directory=tmp_path, cwd=tmp_path)
+    assert listed.returncode == 0 and "good" in listed.stdout and "Traceback" not in listed.stderr
+    assert len(list(models.directory.glob("bad.damaged-*"))) == 1

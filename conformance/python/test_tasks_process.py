@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rustarr
-from rustarr.tasks import Runtime, _segments, delayed, submit
+from rustarr.tasks import Runtime, _segments, access, delayed, submit
 from rustarr.tasks._cpus import usable_cpus
 from rustarr.tasks.parallel import Parallel
 from rustarr.tasks.parallel import delayed as note
@@ -36,6 +36,11 @@ def describe(x):
 
 
 def increment(x):
+    x += 1
+
+
+@access(x="RW")
+def increment_declared(x):
     x += 1
 
 
@@ -544,3 +549,36 @@ def test_arrays_of_a_device_that_is_not_there_come_with_a_warning():
     assert x.context.name == "cpu-parallel" and x.tolist() == [1.0] * 3
     with pytest.raises(ValueError, match="backend"):
         _segments._as_array(data, "cpu-nowhere")
+
+
+@pytest.mark.parametrize("size", [3, LARGE])
+def test_writes_from_outside_wait_for_tasks_that_were_submitted_before(size):
+    xp = rustarr.namespace("cpu-serial")
+    with Runtime(processes=1):
+        busy = submit(nap, 0.3)
+        x = xp.ones(size)
+        before = submit(total, x)
+        x[...] = 5
+        assert busy.done() and before.done()
+        assert (before.result(), submit(total, x).result(60)) == (size, 5 * size)
+
+
+def test_numpy_arrays_are_read_when_a_task_runs_in_a_process_as_in_a_thread():
+    for options in ({"processes": 1}, {"workers": ["cpu-serial"]}):
+        with Runtime(**options):
+            submit(nap, 0).result(60)
+            busy = submit(nap, 0.3)
+            a = np.ones(LARGE)
+            later = submit(total, a)
+            a[:] = 5
+            assert not busy.done() and later.result(60) == 5 * LARGE
+
+
+def test_a_result_that_cannot_be_written_back_fails_the_task_alone():
+    fixed = np.zeros(10)
+    fixed.flags.writeable = False
+    with Runtime(processes=1) as runtime:
+        with pytest.raises(ValueError, match="read-only"):
+            runtime.submit(increment_declared, fixed).result(60)
+        before = runtime.submit(os.getpid).result(60)
+        assert runtime.submit(os.getpid).result(60) == before

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import contextvars
 import os
 import random
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import rustarr
 from rustarr.tasks import DeadlockError, Runtime, Transfers, access, current, explain, graph, submit, task_submit
+from rustarr.tasks.perfmodel import PerfModels
 
 pytestmark = pytest.mark.usefixtures("time_limit")
 
@@ -844,3 +846,84 @@ def test_models_may_wait_for_tasks():
         gate.opened.set()
         future.result(60)
         assert "expected to finish first" in str(explain(future))
+
+
+@pytest.mark.parametrize("where", [["cpu-serial", "nope"], ("nope",), frozenset({"nope"}), ["cpu-serial", 3]], ids=str)
+def test_each_place_of_where_has_to_be_there(where):
+    with Runtime(["cpu-serial"]):
+        unknown = next(place for place in where if place != "cpu-serial")
+        with pytest.raises(ValueError, match=f"no worker is {unknown!r} of where=.*there are cpu-serial"):
+            task_submit(where=where)(int)
+        assert task_submit(where=["cpu-serial"])(int).result(60) == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"models": "folder"}, {"transfers": 3}, {"scheduler": 3}, {"scheduler": []}, {"scheduler": Runtime}],
+    ids=str,
+)
+def test_parameters_of_another_type_are_named(options):
+    with pytest.raises(TypeError, match=next(iter(options))):
+        Runtime(["cpu-serial"], **options)
+
+
+@pytest.mark.parametrize("size", [-3, 10**400, float("nan"), float("inf"), "many"])
+def test_a_size_that_is_none_is_told_where_it_is_given(size, tmp_path, caplog):
+    models = PerfModels(tmp_path)
+    with Runtime(["cpu-serial"], models=models) as runtime:
+        call = task_submit(perfmodel="f", sizebase=lambda x: size)
+        with pytest.raises(ValueError, match="'abs': sizebase has to give a number"):
+            call(abs, -1)
+        # Known only after the call: the task is as good as ever.
+        assert call(abs, runtime.submit(int)).result(60) == 0
+    assert "was not measured" in caplog.text and "sizebase" in caplog.text and "Traceback" not in caplog.text
+    assert models.models() == []
+
+
+def test_threads_of_a_block_and_its_runtime():
+    with Runtime(["cpu-serial"]) as runtime, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        assert current() is runtime and submit(current).result(60) is runtime
+        assert pool.submit(current).result(60) is not runtime
+        assert pool.submit(contextvars.copy_context().run, current).result(60) is runtime
+        assert pool.submit(runtime.submit, current).result(60).result(60) is runtime
+
+
+def test_code_of_users_runs_outside_of_the_lock(cpu, time_limit):
+    """Sizes are asked for, and arguments let go, while other tasks may be waited for."""
+    x = cpu.asarray(5.0)
+
+    class Reader:
+        def __del__(self):
+            seen.append(float(x))
+
+    def slow(x):
+        time.sleep(0.05)
+        x += 1
+
+    seen = []
+    with Runtime(["cpu-serial"] * 2):
+        sized = task_submit(perfmodel="sized by value", sizebase=lambda n: int(n))(lambda n: 1, x)
+        assert sized.result(60) == 1 and sized.task.size == 5
+        submit(slow, x)
+        submit(lambda r: None, Reader()).result(60)
+        # Of a task that never runs, too.
+        go_on = threading.Event()
+        blocker = submit(go_on.wait, 60)
+        failed = submit(lambda: 1 / 0)
+        submit(lambda a, r: None, failed, Reader())
+        go_on.set()
+        blocker.result(60)
+    assert seen == [6.0, 6.0]
+
+
+def test_no_exception_of_a_callback_ends_a_worker(caplog):
+    def leave(future):
+        raise SystemExit(3)
+
+    with Runtime(["cpu-serial"]) as runtime:
+        go_on = threading.Event()
+        future = submit(go_on.wait, 60)
+        future.add_done_callback(leave)
+        go_on.set()
+        assert future.result(60) and runtime.submit(int).result(60) == 0
+    assert "callback" in caplog.text

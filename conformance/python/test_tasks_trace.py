@@ -1,7 +1,9 @@
 """Traces: what is recorded, and the graph, the timeline and the chart that are made from it."""
 
 import json
+import os
 import re
+import sys
 import threading
 import xml.etree.ElementTree
 
@@ -103,3 +105,23 @@ def test_threads_record_into_one_trace():
         for thread in threads:
             thread.join(60)
     assert sorted(r.id for r in trace.records) == list(range(4000))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no umask")
+def test_files_have_the_permissions_of_others(tmp_path):
+    before = os.umask(0o027)
+    try:
+        for name in ("run.json", "run.dot"):
+            Trace().write(tmp_path / name)
+            assert (tmp_path / name).stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
+
+
+def test_names_that_no_file_can_hold(tmp_path):
+    trace = Trace()
+    for number, name in enumerate(["lone \ud800", "$x^"]):
+        trace.add(record(number, name, start=1.0 + number, end=2.0 + number))
+    for suffix in (".dot", ".json", ".svg"):
+        assert trace.write(tmp_path / f"out{suffix}").stat().st_size > 0
+    assert "lone \\ud800" in (tmp_path / "out.dot").read_text(encoding="utf-8")

@@ -164,6 +164,44 @@ def test_overwritten_arguments_are_not_brought(runtime, xp):
     assert part.tolist() == [2.0] * 5 + [0.0] * 5, "of a view the rest stays"
 
 
+@pytest.mark.parametrize("where", ["cpu-serial", "wgpu"])
+def test_a_task_that_did_not_overwrite_leaves_the_elements(xp, where):
+    @access(out="W")
+    def fail(out):
+        raise KeyError("before the write")
+
+    @access(out="W")
+    def leave(out):
+        return None
+
+    @access(one="W", other="W")
+    def first_only(one, other):
+        one[...] = 3
+
+    x, y = xp.ones(10, dtype=xp.float32), xp.ones(10, dtype=xp.float32)
+    assert isinstance(task_submit(where=where)(fail, x).exception(60), KeyError)
+    task_submit(where=where)(leave, x)
+    assert task_submit(where="wgpu")(total, x).result(60) == 10.0 and x.tolist() == [1.0] * 10
+    # What only the device has stays there.
+    task_submit(where="wgpu")(increment, x)
+    task_submit(where=where)(leave, x)
+    task_submit(where=where)(first_only, y, x)
+    assert x.tolist() == [2.0] * 10 and y.tolist() == [3.0] * 10
+
+
+def test_a_failed_device_has_no_copy_of_what_the_task_wrote(xp):
+    x = xp.ones(10, dtype=xp.float32)
+    task_submit(where="wgpu")(total, x)
+
+    @access(x="RW")
+    def fail(x):
+        x += 1
+        raise rustarr.DeviceLostError("gone")
+
+    assert isinstance(task_submit(where="wgpu")(fail, x).exception(60), rustarr.DeviceLostError)
+    assert task_submit(where="wgpu")(total, x).result(60) == float(xp.sum(x)) == 10.0
+
+
 def test_results_stay_on_the_workers_device(runtime, xp):
     x = xp.ones(10, dtype=xp.float32)
     y = task_submit(where="wgpu")(lambda x: x + 1, x)
@@ -179,6 +217,16 @@ def test_results_that_view_a_moved_argument(xp):
     view += 7
     assert x.tolist() == [0.0] * 4 and view.tolist() == [7.0] * 3
     assert task_submit(where="wgpu")(total, x).result(60) == 0.0
+
+
+def test_a_returned_view_shares_memory_on_the_host_only(xp):
+    for where, shared in (("cpu-serial", True), ("wgpu", False)):
+        x = xp.zeros(4, dtype=xp.float32)
+        view = task_submit(where=where)(lambda x: x[1:], x).result(60)
+        x += 1
+        assert view.tolist() == [float(shared)] * 3
+        view += 5
+        assert x.tolist() == [1.0] + [1.0 + 5 * shared] * 3
 
 
 def test_declared_arguments_are_read_only_on_every_device(xp):
@@ -279,3 +327,24 @@ def test_random_tasks_on_a_mix_give_the_sequential_result(xp):
         mix(expected[i][start:stop], expected[j][4:], np.float32(k))
     for got, want in zip(arrays, expected, strict=True):
         np.testing.assert_array_equal(rustarr.asnumpy(got), want)
+
+
+@pytest.mark.parametrize("kind", ["own", "exported", "foreign"])
+def test_arguments_on_one_base_are_in_one_copy(xp, kind):
+    @access(out="RW", a="R")
+    def add(out, a):
+        out += a
+
+    @access(out="W", a="R")
+    def double(out, a):
+        out[...] = a * 2
+
+    memory = np.ones(4, dtype=np.float32)
+    x = xp.asarray(memory, copy=kind != "foreign")
+    seen = np.asarray(x) if kind == "exported" else None
+    with Runtime(["wgpu"]):
+        submit(add, x[:2], x[2:]).result(60)
+        assert x.tolist() == [2.0, 2.0, 1.0, 1.0]
+        submit(double, x, x).result(60)
+    assert x.tolist() == [4.0, 4.0, 2.0, 2.0]
+    assert seen is None or seen.tolist() == x.tolist()

@@ -1,7 +1,7 @@
 //! Solutions, determinants and Cholesky factors of small matrices, several at a time: each step on one element of all of
 //! them at once.
 //!
-//! Only ordinary matrices are done. For each of the others, with elements out of [`ORDINARY`] or without a pivot, the
+//! Only ordinary matrices are done. For each of the others, with elements out of `ORDINARY` or without a pivot, the
 //! caller goes the long way, which knows about scales and infinities and finds the words for errors. Which way a matrix goes
 //! depends on nothing but itself.
 

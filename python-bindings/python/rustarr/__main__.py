@@ -2,8 +2,16 @@
 
 import argparse
 import sys
+from typing import TextIO
 
 from .tasks.perfmodel import PerfModels
+
+
+def say(text: object, file: "TextIO | None" = None) -> None:
+    """Prints a text, with escapes for what the terminal cannot show."""
+    file = sys.stdout if file is None else file
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    print(str(text).encode(encoding, "backslashreplace").decode(encoding), file=file)
 
 
 def seconds(value: float) -> str:
@@ -64,21 +72,21 @@ def main(arguments: list[str] | None = None) -> int:
     if options.model is None:
         if options.plot or options.remove:
             parser.error("--plot and --remove need the name of a model")
-        print(list_models(models))
+        say(list_models(models))
         return 0
     if options.model not in models.models():
-        print(f"there is no model {options.model!r} in {models.directory}", file=sys.stderr)
+        say(f"there is no model {options.model!r} in {models.directory}", file=sys.stderr)
         return 1
     if options.remove:
         models.remove(options.model)
     elif options.plot:
         try:
-            print(models.plot(options.model, path=options.plot))
+            say(models.plot(options.model, path=options.plot))
         except (ImportError, OSError, ValueError) as error:
-            print(error, file=sys.stderr)
+            say(error, file=sys.stderr)
             return 1
     else:
-        print(show_model(models, options.model))
+        say(show_model(models, options.model))
     return 0
 
 

@@ -15,6 +15,11 @@ def require(what: str) -> None:
         raise ImportError(f"{what} draws with matplotlib: pip install 'rustarr[plot]'") from error
 
 
+def label(text: str) -> str:
+    """A text as matplotlib shows it: no formula, and with escapes for what no font has."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("$", r"\$")
+
+
 def new(what: str, width: float, height: float, view: bool = False) -> Any:
     """An empty figure. Only one that is to be viewed goes through pyplot, whose state belongs to the program."""
     require(what)

@@ -85,13 +85,13 @@ class FileLock:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A new file beside `path` that takes its place when the block ends well: readers see the old or the new one."""
-    name = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
-    # Not by tempfile, whose files are their owner's alone: this one is to have the mode of any other.
-    os.close(os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666))
+    # With the permissions of any file that the user writes: those of temporary files are the owner's alone.
+    new = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
+    new.touch(exist_ok=False)
     try:
-        yield name
-        os.replace(name, path)
+        yield new
+        os.replace(new, path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(name)
+            os.unlink(new)
         raise

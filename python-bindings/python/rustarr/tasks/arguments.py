@@ -1,6 +1,6 @@
 """The arguments of tasks: finding the futures and arrays among them, and putting in their place what the function gets.
 
-Futures and arrays are found as arguments and inside lists, tuples and dicts, at any depth.
+Futures and arrays are found as arguments and inside lists, tuples (named ones too) and dicts, up to DEEPEST levels.
 """
 
 import concurrent.futures
@@ -18,6 +18,28 @@ if TYPE_CHECKING:
 _PLACEHOLDER = getattr(functools, "Placeholder", object())
 #: What cannot hold any.
 _PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None), range, slice})
+#: How deep containers may be nested.
+DEEPEST = 200
+
+
+class _TooDeepError(ValueError):
+    """Containers that are nested too deep, or lie in themselves."""
+
+    def __init__(self) -> None:
+        super().__init__(f"lists, tuples or dicts that are nested more than {DEEPEST} deep, or lie in themselves")
+
+
+def _is_sequence(kind: type) -> bool:
+    """Whether values of the type are looked into: a list, a tuple, or a named tuple."""
+    return kind is list or kind is tuple or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
+def _like(value: Any, items: list[Any]) -> Any:
+    """A sequence of the same type with other items; the same object if they are the same."""
+    if all(a is b for a, b in zip(items, value, strict=True)):
+        return value
+    kind = type(value)
+    return kind._make(items) if hasattr(kind, "_make") else kind(items)
 
 
 class Declaration:
@@ -55,23 +77,18 @@ def _named(task: "Task") -> Iterator[tuple[Any, str | None, str | None]]:
             yield value, name, None if declared is None else declared.modes.get(name)
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
     kind = type(value)
     if kind in _PLAIN:
         return
-    if kind is list or kind is tuple or kind is dict:
+    if kind is dict or _is_sequence(kind):
+        if depth >= DEEPEST:
+            raise _TooDeepError
         for item in value.values() if kind is dict else value:
             if type(item) not in _PLAIN:
-                yield from _leaves(item)
+                yield from _leaves(item, depth + 1)
     else:
         yield value
-
-
-def has_futures(task: "Task") -> bool:
-    """Whether there are futures among a task's arguments."""
-    return any(
-        isinstance(value, concurrent.futures.Future) for argument, *_ in _named(task) for value in _leaves(argument)
-    )
 
 
 def scan(task: "Task") -> None:
@@ -79,15 +96,32 @@ def scan(task: "Task") -> None:
     inputs: list[Any] = []
     accesses: list[Access] = []
     for argument, name, mode in _named(task):
-        for value in _leaves(argument):
-            if isinstance(value, concurrent.futures.Future):
-                inputs.append(value)
-            elif isinstance(value, Array) or is_numpy(value):
-                accesses.append(access(task, value, mode, name))
+        try:
+            for value in _leaves(argument):
+                if isinstance(value, concurrent.futures.Future):
+                    inputs.append(value)
+                elif isinstance(value, Array) or is_numpy(value):
+                    accesses.append(access(task, value, mode, name))
+        except (_TooDeepError, RecursionError) as error:
+            raise ValueError(f"submit: {_place(task, argument)} of {task.name!r} has {_TooDeepError()}") from error
     if inputs or accesses:
         task.inputs = tuple(inputs)
         task.accesses = accesses
         task.prepared = False
+
+
+def has_futures(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a call has to wait for others."""
+    try:
+        return any(isinstance(value, concurrent.futures.Future) for value in _leaves([*args, *kwargs.values()]))
+    except (_TooDeepError, RecursionError):
+        return True  # `scan` says which argument it is
+
+
+def _place(task: "Task", argument: Any) -> str:
+    """Where an argument stands in the call."""
+    places = [*enumerate(task.args), *task.kwargs.items()]
+    return next(f"argument {place!r}" for place, value in places if value is argument)
 
 
 def scan_results(task: "Task") -> list[Access]:
@@ -170,7 +204,10 @@ def written(func: Any, args: tuple, kwargs: dict[str, Any]) -> list["int | str"]
 
 def results(value: Any) -> Iterator[Any]:
     """The rustarr arrays in a result."""
-    return (leaf for leaf in _leaves(value) if isinstance(leaf, Array))
+    try:
+        yield from (leaf for leaf in _leaves(value) if isinstance(leaf, Array))
+    except (_TooDeepError, RecursionError) as error:
+        raise ValueError(f"the result has {_TooDeepError()}") from error
 
 
 def replace(value: Any, instead: Callable[[Any], Any]) -> Any:
@@ -178,9 +215,8 @@ def replace(value: Any, instead: Callable[[Any], Any]) -> Any:
     kind = type(value)
     if kind in _PLAIN:
         return value
-    if kind is list or kind is tuple:
-        items = [replace(item, instead) for item in value]
-        return kind(items) if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    if _is_sequence(kind):
+        return _like(value, [replace(item, instead) for item in value])
     if kind is dict:
         items = {key: replace(item, instead) for key, item in value.items()}
         return items if any(items[key] is not value[key] for key in items) else value

@@ -4,7 +4,13 @@ __all__ = ["DeadlockError", "DependencyError"]
 
 
 class DependencyError(RuntimeError):
-    """A task did not run because a future among its arguments failed; ``__cause__`` is that future's exception."""
+    """A task did not run because a future among its arguments failed.
+
+    ``__cause__`` is the first exception: of that future or, if that one's task did not run either, of what it needed.
+    """
+
+    #: What failed first, in words.
+    origin: "str | None" = None
 
 
 class DeadlockError(RuntimeError):

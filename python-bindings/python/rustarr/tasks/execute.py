@@ -79,8 +79,8 @@ def _size(task: Task) -> None:
     if task.options.perfmodel is not None:
         try:
             task.measure()
-        except Exception:
-            _log.warning("the size of the task %r is not known, so it is not measured", task.name, exc_info=True)
+        except Exception as error:
+            _log.warning("the task %r was not measured: sizebase: %s", task.name, error)
 
 
 def expect(task: Task) -> None:
@@ -156,7 +156,9 @@ def _failed(task: Task, worker: Worker, error: BaseException) -> tuple[Any, Base
     lost = isinstance(error, DeviceLostError) and worker.device not in (None, "cpu")
     if lost and not _answers(worker):
         worker.loss = error
-    if not lost:
+    if lost:
+        task.runtime.transfers.abandon(task, worker)
+    else:
         try:
             task.runtime.transfers.finish(task, worker)
         except Exception as second:

@@ -135,7 +135,12 @@ def arrive(task: Task, step: Step) -> None:
     """A future of others, which a task waits for, has ended, or the task was cancelled."""
     if task.entered and task.state is WAITING:
         # A cancelled task waits for no value, only for its turn on its arrays.
-        task.foreign = 0 if task.future.cancelled() else task.foreign - 1
+        if task.future.cancelled():
+            task.foreign = 0
+            if task.blockers and not task.accesses:
+                task.blockers = set()
+        else:
+            task.foreign -= 1
         advance(task, step)
 
 
@@ -198,9 +203,17 @@ def _late_arrays(task: Task, step: Step) -> bool:
 def dependency_error(task: Task, future: Any, cause: BaseException) -> DependencyError:
     """The exception of a task that cannot run because of an input."""
     what = f"{future.name!r}" if isinstance(future, Future) else "a future of others"
-    how = "was cancelled" if future.cancelled() else f"failed: {type(cause).__name__}: {cause}"
-    error = DependencyError(f"the task {task.name!r} did not run: its input {what} {how}")
-    error.__cause__ = cause
+    if isinstance(cause, DependencyError) and cause.origin is not None:
+        # Only the first failure and the input itself are told: a chain of n tasks would else tell n of them n times.
+        origin, first = cause.origin, cause.__cause__
+        told = f"{what} failed: {origin}"
+    else:
+        how = "was cancelled" if future.cancelled() else f"failed: {type(cause).__name__}: {cause}"
+        told = origin = f"{what} {how}"
+        first = cause
+    error = DependencyError(f"the task {task.name!r} did not run: its input {told}")
+    error.origin = origin
+    error.__cause__ = first
     return error
 
 

@@ -47,10 +47,20 @@ class Block:
     def wait(self, writes: bool) -> None:
         """The gate's question: returns once the elements may be read or, if `writes`, written from outside."""
         task = here.task
-        for other, other_writes in self.announced.copy().items():
-            within = task is not None and task.comes_from(other)
-            if (writes or other_writes) and not within:
-                other.wait()
+        found = self.announced.copy()
+        known = set(found)
+        while found:
+            for other, other_writes in found.items():
+                within = task is not None and task.comes_from(other)
+                if (writes or other_writes) and not within:
+                    other.wait()
+            # What these have submitted meanwhile belongs into their places in the order; later tasks do not.
+            found = {
+                new: new_writes
+                for new, new_writes in self.announced.copy().items()
+                if new not in known and any(new.comes_from(other) for other in known)
+            }
+            known.update(found)
         if self.replicas is not None:
             self.replicas.come_home()
 
@@ -158,8 +168,8 @@ class Regions:
             return self._blocks[low]
         whole = Block()
         for block in self._blocks[low:high]:
-            whole.writers.update(block.writers)
-            whole.readers.update(block.readers)
+            _unite(whole.writers, block.writers)
+            _unite(whole.readers, block.readers)
             block.into = whole
         if low < high:
             first, end = min(first, self._first[low]), max(end, self._end[high - 1])
@@ -173,6 +183,13 @@ class Regions:
         at = bisect.bisect_right(self._end, first)
         if at < len(self._blocks) and self._blocks[at] is block:
             del self._first[at], self._end[at], self._blocks[at]
+
+
+def _unite(tasks: "dict[Task, tuple[int, int]]", others: "dict[Task, tuple[int, int]]") -> None:
+    """Adds tasks with their bytes; a task that is in both has used all from the first to the last."""
+    for task, (first, end) in others.items():
+        low, high = tasks.get(task, (first, end))
+        tasks[task] = (min(first, low), max(end, high))
 
 
 class Hazards:

@@ -123,6 +123,7 @@ class _OnImport(importlib.abc.MetaPathFinder):
 
             def execute_and_register(module: Any) -> None:
                 execute(module)
+                # Not before: who asks for a spec need not import it.
                 with contextlib.suppress(ValueError):
                     sys.meta_path.remove(self)
                 register()

@@ -54,7 +54,7 @@ class delayed:  # noqa: N801 - a function to those who use it
             raise TypeError(f"delayed: {func!r} cannot be called")
         self.__wrapped__ = func.__wrapped__ if isinstance(func, Delayed) else func
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Call:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Call:
         return Call(self.__wrapped__, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
@@ -129,7 +129,7 @@ class _Timed:
         self._func = func
         self._results = results
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[float, list[Any]]:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> tuple[float, list[Any]]:
         start = time.perf_counter()
         result = _call(self._func, args, kwargs)
         return time.perf_counter() - start, self._results(result)

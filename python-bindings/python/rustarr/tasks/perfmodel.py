@@ -10,6 +10,8 @@ import json
 import math
 import os
 import platform
+import reprlib
+import sys
 import threading
 import time
 import warnings
@@ -155,6 +157,11 @@ def fit(sizes: Iterable[float], means: Iterable[float], samples: Iterable[int]) 
     return Regression(float(a / largest**b), b, c, error, int(counts.sum()))
 
 
+def _file_name(model: str) -> str:
+    """A model's name as that of a file; surrogates, which strings of other systems' may have, included."""
+    return quote(model, safe="", errors="surrogatepass")
+
+
 #: Times by size of one kind of worker.
 History = dict[int, Measurement]
 
@@ -215,7 +222,8 @@ def _from_json(text: str) -> tuple[str, dict[str, History]]:
             samples, mean, deviation = int(entry["samples"]), float(entry["mean"]), float(entry["deviation"])
             flops = None if entry.get("flops") is None else float(entry["flops"])
             times = (mean, deviation, flops or 0.0)
-            if samples < 1 or int(size) < 0 or not all(0 <= value < math.inf for value in times):
+            sane = samples >= 1 and 0 <= int(size) <= sys.float_info.max
+            if not sane or not all(0 <= value < math.inf for value in times):
                 raise ValueError(f"no measurement: {entry}")
             measured = Measurement(samples, mean, deviation**2 * (samples - 1), flops)
             workers.setdefault(worker, {})[int(size)] = measured
@@ -248,10 +256,10 @@ class PerfModels:
         Raises
         ------
         ValueError
-            For a negative or infinite time, or a negative size.
+            For a negative or infinite time, or a size that is negative or that no float holds.
         """
-        if not (0 <= seconds < math.inf) or size < 0:
-            raise ValueError(f"record: {seconds} seconds at size {size} is no measurement")
+        if not (0 <= seconds < math.inf and 0 <= size <= sys.float_info.max):
+            raise ValueError(f"record: {seconds} seconds at size {reprlib.repr(size)} is no measurement")
         with self._lock:
             known = self._model(model)
             _add(known.workers, worker, int(size), seconds, flops)
@@ -299,9 +307,10 @@ class PerfModels:
 
     def path(self, model: str) -> Path:
         """The file of a model."""
-        name = quote(model, safe="")
+        name = _file_name(model)
         if len(name) > 100:
-            name = f"{name[:80]}-{sha256(model.encode()).hexdigest()[:16]}"
+            digest = sha256(model.encode("utf-8", "surrogatepass")).hexdigest()
+            name = f"{name[:80]}-{digest[:16]}"
         return self.directory / f"{name}.json"
 
     def load(self) -> None:
@@ -387,7 +396,7 @@ class PerfModels:
             sizes = sorted(history)
             means = [history[size].mean for size in sizes]
             bars = [history[size].deviation for size in sizes]
-            axes[0].errorbar(sizes, means, bars, fmt="o", ms=4, capsize=2, color=colour, label=worker)
+            axes[0].errorbar(sizes, means, bars, fmt="o", ms=4, capsize=2, color=colour, label=_figures.label(worker))
             curve = self.regression(name, worker)
             positive = [size for size in sizes if size > 0]
             if curve is not None:
@@ -397,8 +406,8 @@ class PerfModels:
             known = [size for size in sizes if history[size].flops is not None and history[size].mean > 0]
             if known:
                 rates = [history[size].flops / history[size].mean / 1e9 for size in known]
-                axes[1].plot(known, rates, "o-", ms=4, lw=1, color=colour, label=worker)
-        axes[0].set(title=f"Performance model {name}", ylabel="seconds", yscale="log")
+                axes[1].plot(known, rates, "o-", ms=4, lw=1, color=colour, label=_figures.label(worker))
+        axes[0].set(title=_figures.label(f"Performance model {name}"), ylabel="seconds", yscale="log")
         if rated:
             axes[1].set(ylabel="GFlop/s", ylim=(0, None))
         for axis in axes:
@@ -407,7 +416,7 @@ class PerfModels:
             axis.set(xlabel="size")
             axis.grid(alpha=0.3)
             axis.legend(fontsize="small")
-        return _figures.finish(figure, path or f"rustarr_{quote(name, safe='')}.png", view)
+        return _figures.finish(figure, path or f"rustarr_{_file_name(name)}.png", view)
 
 
 _stores: "weakref.WeakSet[PerfModels]" = weakref.WeakSet()

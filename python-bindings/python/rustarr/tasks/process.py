@@ -413,8 +413,6 @@ class ProcessPool:
         while (job := self._next()) is not None:
             try:
                 if job.future.set_running_or_notify_cancel():
-                    with self._changed:
-                        self._running.add(job)
                     try:
                         worker, done, value = self._run(job, worker)
                     except BaseException as error:  # the worker is gone
@@ -443,6 +441,8 @@ class ProcessPool:
                     if self._closed:
                         return None
                     self._changed.wait()
+                # In both places rather than in none, for a child that is forked in between.
+                self._running.add(self._jobs[0])
                 return self._jobs.popleft()
             finally:
                 self._idle -= 1
@@ -488,6 +488,9 @@ class ProcessPool:
             try:
                 for array, segment in job.written:
                     array[...] = segment.array
+            except Exception as error:
+                error.add_note(f"task {job.name}: an argument that it has written cannot be")
+                return False, error
             finally:
                 _core._hold([])
             return True, value

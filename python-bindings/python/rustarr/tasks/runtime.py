@@ -56,6 +56,8 @@ class Runtime:
     ------
     ValueError
         For an unknown scheduler, a context that cannot be, or no workers at all.
+    TypeError
+        For a parameter of another type.
     """
 
     def __init__(
@@ -67,6 +69,10 @@ class Runtime:
         models: Any = None,
         transfers: Transfers | None = None,
     ) -> None:
+        if transfers is not None and not isinstance(transfers, Transfers):
+            raise TypeError(f"Runtime: transfers is a Transfers, not {transfers!r}")
+        if models is not None and not all(callable(getattr(models, name, None)) for name in ("record", "estimate")):
+            raise TypeError(f"Runtime: models is a PerfModels, not {models!r}")
         self.clock: Callable[[], float] = time.perf_counter
         self.transfers = transfers if transfers is not None else Transfers()
         self._models = models
@@ -150,7 +156,7 @@ class Runtime:
         Raises
         ------
         ValueError
-            If no worker is what ``where`` asks for.
+            If no worker is what ``where``, or a part of it, asks for.
         RuntimeError
             If the runtime is closed.
         """
@@ -174,7 +180,7 @@ class Runtime:
             task.undeclared = "R"
         try:
             # A size that goes by values waits for their writers, of whom the task itself shall not be one.
-            if callable(options.sizebase) and options.perfmodel is not None and not arguments.has_futures(task):
+            if options.perfmodel is not None and callable(options.sizebase) and not arguments.has_futures(args, kwargs):
                 task.measure()
             if args or kwargs:
                 arguments.scan(task)
@@ -233,10 +239,12 @@ class Runtime:
         except (KeyError, TypeError):
             pass
         wanted = where if isinstance(where, (list, tuple, set, frozenset)) else [where]
-        found = frozenset(w.index for w in self.workers for place in wanted if _is_place(w, place))
-        if not found:
+        found = frozenset(w.index for w in self.workers for place in wanted if w.is_at(place))
+        unknown = [place for place in wanted if not any(w.is_at(place) for w in self.workers)]
+        if unknown or not found:
             names = ", ".join(w.name for w in self.workers)
-            raise ValueError(f"task_submit: no worker is where={where!r}; there are {names}")
+            which = f"{unknown[0]!r} of " if unknown and wanted is where else ""
+            raise ValueError(f"task_submit: no worker is {which}where={where!r}; there are {names}")
         with contextlib.suppress(TypeError):
             self._places[where] = found
         return found
@@ -272,6 +280,7 @@ class Runtime:
                     else:
                         worker.completed += 1
                         graph.end(task, value, error, step)
+                    step.dropped.append((value, error))
                     task = value = error = None
                 if worker is not None:
                     self._leave_idle(worker)
@@ -640,10 +649,3 @@ class Runtime:
             if future is not None and not future.done() and (future.running() or future._claim()):
                 future._settle(None, error)
                 future._invoke_callbacks()
-
-
-def _is_place(worker: Worker, place: Any) -> bool:
-    """Whether a worker is what ``where`` names: itself, its context, its name, or its backend."""
-    if isinstance(place, str):
-        return place in (worker.name, worker.name.partition("#")[0], worker.name.partition(":")[0])
-    return place is worker or (isinstance(place, _core.Context) and place == worker.context)

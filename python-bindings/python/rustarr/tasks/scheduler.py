@@ -308,12 +308,16 @@ def make_scheduler(name: "str | type[Scheduler] | None", runtime: "Runtime") -> 
     ------
     ValueError
         For an unknown name.
+    TypeError
+        For what is no name.
     """
     if isinstance(name, type) and issubclass(name, Scheduler):
         return name(runtime)
     where = "scheduler" if name is not None else "RUSTARR_SCHED"
     if name is None:
         name = os.environ.get("RUSTARR_SCHED") or "eager"
+    if not isinstance(name, str):
+        raise TypeError(f"Runtime: scheduler is a name or a class of Scheduler, not {name!r}")
     if name not in SCHEDULERS:
         raise ValueError(f"{where}={name!r} is no scheduler; there are {', '.join(SCHEDULERS)}")
     return SCHEDULERS[name](runtime)

@@ -2,7 +2,9 @@
 
 import inspect
 import math
+import operator
 import re
+import reprlib
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -11,7 +13,7 @@ from .arguments import Declaration
 from .current import current
 from .functions import Delayed, function_name
 from .future import Future
-from .task import Options, Task
+from .task import Options, Task, size_of
 
 _OPTIONS = Options.__slots__
 _MODES = ("R", "W", "RW")
@@ -89,7 +91,7 @@ def task_submit(**options: Any) -> Callable[..., Any]:
     TypeError
         For an unknown option, or one of a wrong type.
     ValueError
-        For ``flops`` that are no number of operations, or what is no color.
+        For ``flops`` that are no number of operations, what is no color, or a size that no float holds.
     """
     return _submitter(_options("task_submit", options))
 
@@ -120,14 +122,24 @@ def _options(caller: str, options: dict[str, Any]) -> Options:
         value = getattr(made, option)
         if not isinstance(value, types):
             raise TypeError(f"{caller}: {option} is {told}, not {value!r}")
-    if made.flops is not None and not 0 <= made.flops < math.inf:
-        raise ValueError(f"{caller}: flops is a number of operations, not {made.flops!r}")
+    if not _is_operations(made.flops):
+        raise ValueError(f"{caller}: flops is a number of operations, not {reprlib.repr(made.flops)}")
     if not _is_colour(made.color):
         raise ValueError(f'{caller}: color is a name, "#rrggbb" or a number up to 0xffffff, not {made.color!r}')
+    made.priority = operator.index(made.priority)  # NumPy's unsigned ones cannot be negated
     base = made.sizebase
     if not (base is None or callable(base) or (isinstance(base, Integral) and base >= 0)):
         raise TypeError(f"{caller}: sizebase is a number or a function of the arguments, not {base!r}")
+    if isinstance(base, Integral):
+        made.sizebase = size_of(base, caller)
     return made
+
+
+def _is_operations(flops: "Real | None") -> bool:
+    try:
+        return flops is None or 0 <= float(flops) < math.inf
+    except OverflowError:
+        return False
 
 
 def _is_colour(color: "str | int | None") -> bool:

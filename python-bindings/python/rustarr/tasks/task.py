@@ -1,6 +1,8 @@
 """A task: a call, its place in the graph, and what became of it."""
 
 import itertools
+import reprlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,18 @@ class Options:
     sizebase: Any = None
     where: Any = None
     ret_future: bool = True
+
+
+def size_of(base: Any, whose: str) -> int:
+    """The size that `sizebase` gave; ValueError for what is no number of elements."""
+    try:
+        size = int(base)
+        if 0 <= size <= sys.float_info.max:
+            return size
+    except (TypeError, ValueError, OverflowError):
+        pass
+    told = f"{base:.3g}" if isinstance(base, float) else reprlib.repr(base)
+    raise ValueError(f"{whose}: sizebase has to give a number from 0 to {sys.float_info.max:.3g}, not {told}")
 
 
 class Task:
@@ -119,9 +133,11 @@ class Task:
 
             base = self.options.sizebase
             if callable(base):
-                args, kwargs = arguments.prepare(self, self.runtime.transfers.home)
+                args, kwargs = self.args, self.kwargs
+                if not self.prepared:
+                    args, kwargs = arguments.prepare(self, self.runtime.transfers.home)
                 base = base(*args, **kwargs)
-            self.size = arguments.elements(self) if base is None else int(base)
+            self.size = arguments.elements(self) if base is None else size_of(base, f"the task {self.name!r}")
         return self.size
 
     def wait(self, timeout: float | None = None) -> None:

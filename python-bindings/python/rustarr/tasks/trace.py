@@ -106,7 +106,7 @@ class Trace:
             return self.gantt(path)
         text = self.to_dot() if suffix == ".dot" else json.dumps(self.to_perfetto())
         with replacing(path) as new:
-            new.write_text(text, encoding="utf-8")
+            new.write_text(text, encoding="utf-8", errors="backslashreplace")
         return path
 
     def to_dot(self) -> str:
@@ -220,14 +220,14 @@ class Trace:
                 edgecolor="black" if bar.record.state == "done" else "red",
                 linewidth=0.3 if bar.record.state == "done" else 1.5,
             )
-        labels = [worker if lane == 0 else "" for worker, lane in lanes]
+        labels = [_figures.label(worker) if lane == 0 else "" for worker, lane in lanes]
         axes.set_yticks(range(len(lanes)), labels)
         axes.invert_yaxis()
         axes.set(xlabel="seconds since the first submission", title=f"{len(bars)} tasks")
         axes.grid(axis="x", alpha=0.3)
         if 0 < len(names) <= 12:
             shown = {bar.record.name: _matplotlib_colour(bar.record.color) or by_name[bar.record.name] for bar in bars}
-            handles = [_patch(shown[name], name) for name in names]
+            handles = [_patch(shown[name], _figures.label(name)) for name in names]
             axes.legend(handles=handles, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
         return _figures.finish(figure, path)
 

@@ -60,11 +60,14 @@ class Replicas:
         # Memory that others know may have changed without a trace.
         return found[0] if found[1] == version and not shared else None
 
-    def fetch(self, array: Any, worker: "Worker", blank: bool) -> tuple[Any, bool]:
-        """The copy of the base on a worker's device, and whether it had to be brought there; it stays until `unpin`."""
+    def fetch(self, array: Any, worker: "Worker", blank: bool, held: bool) -> tuple[Any, bool]:
+        """The copy of the base on a worker's device, and whether it had to be brought there; it stays until `unpin`.
+
+        With `held`, the one that another argument of the task is in.
+        """
         with self._lock:
             device = worker.device
-            copy = self._usable(array, device)
+            copy = self._copies[device][0] if held else self._usable(array, device)
             moved = copy is None
             if moved:
                 self._restore(array)
@@ -93,6 +96,12 @@ class Replicas:
         """Forgets the copy on a device that is short of memory, unless it is the newest or a running task has it."""
         with self._lock:
             if device != self._newest and not self._pins[device]:
+                self._copies.pop(device, None)
+
+    def forget(self, device: Any) -> None:
+        """The copy on a device has not what the base has."""
+        with self._lock:
+            if device != self._newest:
                 self._copies.pop(device, None)
 
     def come_home(self, array: Any = None) -> None:
@@ -149,8 +158,11 @@ class Transfers:
         if replicas is None:
             replicas = block.replicas = Replicas(array)
             self._replicas.add(replicas)
-        blank = access.mode == "W" and array.size == _core._base_size(array)
-        copy = self._timed(task, array.nbytes, lambda: self._fetch(replicas, array, worker, blank))
+        others = [other for other in task.accesses if other is not access and other.owner is block]
+        blank = access.mode == "W" and array.size == _core._base_size(array) and not others
+        # One base has one copy in a task, whatever has come from outside since.
+        held = any(other.pinned is replicas for other in others)
+        copy = self._timed(task, array.nbytes, lambda: self._fetch(replicas, array, worker, blank, held))
         access.pinned = replicas
         return self._hand(access, _core._within(array, copy), worker)
 
@@ -166,13 +178,13 @@ class Transfers:
         access.version = _core._version(array)[0]
         return access.used
 
-    def _fetch(self, replicas: Replicas, array: Any, worker: "Worker", blank: bool) -> Any:
+    def _fetch(self, replicas: Replicas, array: Any, worker: "Worker", blank: bool, held: bool) -> Any:
         try:
-            return replicas.fetch(array, worker, blank)
+            return replicas.fetch(array, worker, blank, held)
         except MemoryError:
             for other in list(self._replicas):
                 other.drop(worker.device)
-            return replicas.fetch(array, worker, blank)
+            return replicas.fetch(array, worker, blank, held)
 
     def _timed(self, task: "Task", size: int, move: Any) -> Any:
         start = time.perf_counter()
@@ -190,9 +202,23 @@ class Transfers:
 
     def finish(self, task: "Task", worker: "Worker") -> None:
         """A task has run: copies that it may have written are the newest now."""
-        for access in task.accesses:
-            if access.used is not None and access.writes and access.array.device != worker.device:
+        for access in self._copied(task, worker):
+            if access.mode != "W" or access.written():
                 access.owner.replicas.wrote(access.array, worker.device)
+        for access in self._copied(task, worker):
+            # Memory for what was to be overwritten holds nothing if it was not.
+            if access.mode == "W" and not access.written():
+                access.owner.replicas.forget(worker.device)
+
+    def abandon(self, task: "Task", worker: "Worker") -> None:
+        """A device failed under a task: copies that it was to write there are none any more."""
+        for access in self._copied(task, worker):
+            access.owner.replicas.forget(worker.device)
+
+    @staticmethod
+    def _copied(task: "Task", worker: "Worker") -> list[Access]:
+        """The arrays that a task may write through a copy on the worker's device."""
+        return [a for a in task.accesses if a.used is not None and a.writes and a.array.device != worker.device]
 
     def let_go(self, task: "Task", worker: "Worker") -> None:
         """A run of a task is over, however: its copies may be given up."""

@@ -62,6 +62,12 @@ class Worker:
         if self.context is not None:
             self.context.__enter__()
 
+    def is_at(self, place: Any) -> bool:
+        """Whether it is what ``where`` names: the worker itself, its context, its name, or its backend."""
+        if isinstance(place, str):
+            return place in (self.name, self.name.partition("#")[0], self.name.partition(":")[0])
+        return place is self or (isinstance(place, _core.Context) and place == self.context)
+
     def __repr__(self) -> str:
         return f"<worker {self.name!r}{' lost' if self.lost else ''}>"
 
