@@ -163,8 +163,9 @@ def graded(rng, count, m, n, dtype):
 
 
 def hilbert(rng, count, m, n, dtype):
-    """Hilbert's matrix, its rows and columns by random phases."""
-    h = 1 / (1.0 + np.arange(m)[:, None] + np.arange(n))
+    """Hilbert's matrix, its rows and columns in random orders and by random phases: each rounds in its own way."""
+    i, j = (np.argsort(rng.random((count, size)), axis=-1) for size in (m, n))
+    h = 1 / (1.0 + i[:, :, None] + j[:, None, :])
     phase = normal(rng, (count, m + n), dtype)
     phase /= np.abs(phase)
     return phase[:, :m, None] * h * phase[:, None, m:].conj()
@@ -183,7 +184,8 @@ def deficient(rng, count, m, n, dtype):
 
 
 KINDS = {f.__name__: f for f in (random, graded, hilbert, scaled, deficient)}
-REGULAR = ("random", "graded", "hilbert", "scaled")
+# Rounded, Hilbert's matrix may be singular.
+REGULAR = ("random", "graded", "scaled")
 
 
 def general(rng, kind, count, m, n, dtype):
@@ -192,9 +194,10 @@ def general(rng, kind, count, m, n, dtype):
 
 def hermitian(rng, kind, count, n, dtype):
     if kind == "hilbert":
+        i = np.argsort(rng.random((count, n)), axis=-1)
         phase = normal(rng, (count, n), dtype)
         phase /= np.abs(phase)
-        x = phase[:, :, None] / (1.0 + np.arange(n)[:, None] + np.arange(n)) * phase[:, None, :].conj()
+        x = phase[:, :, None] / (1.0 + i[:, :, None] + i[:, None, :]) * phase[:, None, :].conj()
     elif kind == "graded":
         u = unitary(rng, count, n, n, dtype)
         x = (u * np.geomspace(1, np.finfo(dtype).eps, n) * rng.choice([-1, 1], n)) @ adjoint(u)
@@ -435,7 +438,7 @@ CHECKS = {name.removeprefix("check_"): f for name, f in list(globals().items()) 
 KINDS_OF = {
     **dict.fromkeys(CHECKS, tuple(KINDS)),
     **dict.fromkeys(("solve", "inv", "det", "slogdet", "matrix_power"), REGULAR),
-    "cholesky": ("random", "graded", "scaled"),
+    "cholesky": REGULAR,
     "pinv": ("random", "scaled", "deficient"),
 }
 

@@ -17,7 +17,7 @@ const PASSES: usize = 32;
 const WORTH: f64 = 0.95;
 
 /// How large residuals of eigenvectors may be, in units of epsilon times the norm.
-const GOOD: f64 = 4.0;
+const GOOD: f64 = 1.5;
 
 /// Factors by which balancing may change a row or a column.
 const FACTORS: Range<f64> = 1e-270..1e270;
